@@ -14,9 +14,9 @@ enum class Reduce { kSum, kMax };
 
 /// What a group has sent and waited for so far, on this rank.
 struct GroupStats {
-  int64_t collectives = 0;    ///< collectives issued (send and recv not counted)
-  int64_t bytes_sent = 0;     ///< payload bytes this rank made available to peers
-  double seconds_waiting = 0; ///< time spent inside collectives, send and recv
+  int64_t collectives = 0;     ///< collectives issued (send and recv not counted)
+  int64_t bytes_sent = 0;      ///< payload bytes this rank made available to peers
+  double seconds_waiting = 0;  ///< time spent inside collectives, send and recv
 };
 
 /// Ranks that can talk. A handle: copies talk through the same group. Every collective is called

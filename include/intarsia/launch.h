@@ -9,9 +9,10 @@ namespace intarsia::launch {
 
 struct Options {
   std::chrono::milliseconds timeout = std::chrono::minutes(10);  ///< longest wait for a peer
-  bool checked = true;   ///< compare operation, dtype and shape across ranks before data moves
-  int threads_per_rank = 0;  ///< at::set_num_threads of a rank; 0: cores / ranks of this host, at least 1
-  bool grad = false;     ///< true: autograd stays on; false: ranks run in InferenceMode
+  bool checked = true;  ///< compare operation, dtype and shape across ranks before data moves
+  int threads_per_rank =
+      0;              ///< at::set_num_threads of a rank; 0: cores / ranks of this host, at least 1
+  bool grad = false;  ///< true: autograd stays on; false: ranks run in InferenceMode
   /// Called when a rank thread has not ended within the timeout after another failed: threads can't
   /// be killed, so the command ends the process here. Empty: run() waits for it without end.
   std::function<void(const std::string& message)> on_stuck;

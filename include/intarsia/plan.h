@@ -75,10 +75,10 @@ struct TileGrid {
   std::vector<TileSpan> rows;
   std::vector<TileSpan> cols;
   int64_t count() const { return int64_t(rows.size()) * int64_t(cols.size()); }
-  int64_t area(int64_t id) const;                ///< input area of tile `id`
-  int64_t out_height() const;                    ///< sum of the kept parts
+  int64_t area(int64_t id) const;  ///< input area of tile `id`
+  int64_t out_height() const;      ///< sum of the kept parts
   int64_t out_width() const;
-  std::vector<double> workloads() const;         ///< area of each tile
+  std::vector<double> workloads() const;  ///< area of each tile
 };
 TileGrid tile_grid(int64_t height, int64_t width, const TileRule& rows, const TileRule& cols);
 
@@ -114,9 +114,9 @@ int64_t band_after(const std::vector<Range>& bands, int64_t part);
 
 /// Rows outside a band that a convolution needs, and zeros at the edges of the whole.
 struct Halo {
-  int64_t before = 0;       ///< rows taken from the band before
-  int64_t after = 0;        ///< rows taken from the band after
-  int64_t zeros_before = 0; ///< zero rows at the first edge of the whole
+  int64_t before = 0;        ///< rows taken from the band before
+  int64_t after = 0;         ///< rows taken from the band after
+  int64_t zeros_before = 0;  ///< zero rows at the first edge of the whole
   int64_t zeros_after = 0;
 };
 /// For kernel k, stride s (k ≥ s), padding p_before / p_after on the whole axis. The output band is

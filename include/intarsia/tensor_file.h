@@ -13,11 +13,11 @@ using Metadata = std::map<std::string, std::string>;
 
 /// A tensor out of a file, with what the file says of it.
 struct LoadedTensor {
-  at::Tensor tensor;      ///< contiguous, on the CPU, dtype as stored
-  std::string name;       ///< its name in the file, "" where the format has none
-  Metadata metadata;      ///< safetensors' __metadata__
-  bool comfy_latent = false;      ///< a ComfyUI .latent (model space once `comfy_scale` is applied)
-  double comfy_scale = 1.0;       ///< 1/0.18215 for a .latent without its version marker, else 1
+  at::Tensor tensor;          ///< contiguous, on the CPU, dtype as stored
+  std::string name;           ///< its name in the file, "" where the format has none
+  Metadata metadata;          ///< safetensors' __metadata__
+  bool comfy_latent = false;  ///< a ComfyUI .latent (model space once `comfy_scale` is applied)
+  double comfy_scale = 1.0;   ///< 1/0.18215 for a .latent without its version marker, else 1
 };
 
 /// Reads one tensor: .safetensors, ComfyUI .latent, .npy (f2/f4/f8/ints, either order), .pt/.pth

@@ -14,8 +14,7 @@ Range even_part(int64_t extent, int64_t parts, int64_t part) {
 }
 
 std::vector<Range> shard_ranges(const Shard& shard, int64_t extent, int64_t part) {
-  const auto segments =
-      shard.segments.empty() ? std::vector<int64_t>{extent} : shard.segments;
+  const auto segments = shard.segments.empty() ? std::vector<int64_t>{extent} : shard.segments;
   const int64_t sum = std::accumulate(segments.begin(), segments.end(), int64_t{0});
   check(sum == extent, "segments add up to ", sum, " on an axis of ", extent);
   std::vector<Range> ranges;
