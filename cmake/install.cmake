@@ -1,2 +1,15 @@
+# cmake --install puts the library, its headers and a package for find_package(intarsia) in place.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/intarsia)
+install(TARGETS intarsia EXPORT intarsiaTargets FILE_SET HEADERS)
+install(EXPORT intarsiaTargets NAMESPACE intarsia:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/intarsiaConfig.cmake.in intarsiaConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(intarsiaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/intarsiaConfig.cmake
+              ${PROJECT_BINARY_DIR}/intarsiaConfigVersion.cmake
+        DESTINATION ${package_dir})
+if(INTARSIA_BUILD_APP)
+  install(TARGETS intarsia_app)
+endif()

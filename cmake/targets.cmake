@@ -1,6 +1,7 @@
 # Options that every target of this project compiles with; none of them is exported.
 function(intarsia_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-unknown-pragmas)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-unknown-pragmas
+    -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # gcc 12's false alarms inside std::string
     target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-restrict -Wno-array-bounds)
   endif()

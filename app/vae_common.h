@@ -1,0 +1,41 @@
+#pragma once
+#include <intarsia/picture.h>
+#include <intarsia/vae.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "app/verbs.h"
+
+namespace intarsia::app {
+
+/// Where results go: one file, or a folder for several inputs.
+struct Outputs {
+  std::filesystem::path path;
+  bool folder = false;
+};
+/// A folder if `out` is one, ends in "/", or there are several inputs (made if it is not there).
+/// Refuses an extension that is not in `extensions`, and two inputs of one name.
+Outputs outputs_for(const std::string& out, const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& extensions);
+std::filesystem::path output_for(const Outputs& outputs, const std::string& input,
+                                 const std::string& extension, int64_t index, int64_t count);
+
+/// Latents of a file in model space.
+at::Tensor load_latents(const Common& common, const std::string& file, const std::string& tensor,
+                        const std::string& space, const vae::KlConfig& config,
+                        std::optional<int64_t> height, std::optional<int64_t> width);
+
+/// A picture as [1, 3, H, W], cut or padded ("crop", "pad") to whole latent units.
+at::Tensor load_pixels(const Common& common, const std::string& file, const std::string& fit,
+                       int64_t ratio, int64_t max_pixels);
+
+/// "mode tile (why): 3x4 tiles on 4 ranks, 12.3 s, peak 612 MiB".
+std::string summary(const vae::RunPlan& plan, const std::vector<RankReport>& ranks, double seconds);
+nlohmann::json plan_json(const vae::RunPlan& plan);
+nlohmann::json ranks_json(const std::vector<RankReport>& ranks);
+/// The table of --timings.
+std::string timings(const std::vector<RankReport>& ranks);
+int64_t peak_of(const std::vector<RankReport>& ranks);
+
+}  // namespace intarsia::app

@@ -1,0 +1,162 @@
+#include "vae/kl_load.h"
+
+#include <algorithm>
+#include <set>
+
+#include "aten.h"
+#include "check.h"
+#include "vae/kl_names.h"
+
+namespace intarsia::vae {
+namespace {
+
+bool belongs_to(const std::string& name, Part part) {
+  const bool decoder = name.starts_with("decoder.") || name.starts_with("post_quant_conv.");
+  const bool encoder = name.starts_with("encoder.") || name.starts_with("quant_conv.");
+  return part == Part::kBoth ? decoder || encoder : part == Part::kDecoder ? decoder : encoder;
+}
+
+struct Target {
+  at::ScalarType dtype;
+  at::Device device;
+};
+
+/// Reads weights by name in the arithmetic's dtype, and collects what is wrong with them.
+class Source : public WeightSource {
+ public:
+  Source(const Checkpoint& checkpoint, const Target& target)
+      : checkpoint_(checkpoint), target_(target) {}
+
+  at::Tensor take(const std::string& name, std::vector<int64_t> shape) override {
+    taken_.insert(name);
+    if (!checkpoint_.contains(name)) {
+      faults_.push_back("missing " + name);
+      return at::zeros(shape);
+    }
+    const auto& stored = checkpoint_.info(name).shape;
+    if (!same_but_for_ones(stored, shape)) {
+      faults_.push_back(c10::str(name, " has the shape ", at::IntArrayRef(stored), ", expected ",
+                                 at::IntArrayRef(shape)));
+      return at::zeros(shape);
+    }
+    return convert(name, checkpoint_.read(name).view(shape));
+  }
+
+  /// Throws if anything was wrong, or weights of this part are left over.
+  void finish(Part part) {
+    for (const std::string& name : checkpoint_.names())
+      if (belongs_to(name, part) && !taken_.contains(name))
+        faults_.push_back("surplus " + name + ", which the config does not know");
+    if (faults_.empty()) return;
+    std::string text = c10::str(checkpoint_.path().string(), " does not fit its config: ");
+    const size_t shown = std::min<size_t>(faults_.size(), 12);
+    for (size_t i = 0; i < shown; ++i) text += (i ? "; " : "") + faults_[i];
+    if (shown < faults_.size()) text += c10::str("; and ", faults_.size() - shown, " more");
+    throw std::invalid_argument(text);
+  }
+
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  /// Old attention weights are 1×1 convolutions: [C, C, 1, 1] or [C, C, 1].
+  static bool same_but_for_ones(std::vector<int64_t> a, const std::vector<int64_t>& b) {
+    while (a.size() > b.size() && a.back() == 1) a.pop_back();
+    return a == b;
+  }
+
+  at::Tensor convert(const std::string& name, at::Tensor x) {
+    x = x.to(at::kFloat);
+    if (!at::isfinite(x).all().item<bool>())
+      faults_.push_back(name + " holds NaN or infinite values");
+    x = x.to(target_.device, target_.dtype);
+    bytes_ += int64_t(x.nbytes());
+    return x.dim() == 4 ? x.contiguous(at::MemoryFormat::ChannelsLast) : x;
+  }
+
+  const Checkpoint& checkpoint_;
+  Target target_;
+  std::set<std::string> taken_;
+  std::vector<std::string> faults_;
+  int64_t bytes_ = 0;
+};
+
+at::ScalarType arithmetic(const KlConfig& config, const LoadOptions& options,
+                          std::vector<std::string>& notes) {
+  const auto asked = options.dtype;
+  check(asked == at::kFloat || asked == at::kBFloat16 || asked == at::kHalf, "arithmetic in ",
+        c10::toString(asked), " is not supported; use float32, bfloat16 or float16");
+  if (asked != at::kHalf) return asked;
+  if (config.force_upcast) {
+    notes.push_back("float16 overflows in this model (force_upcast): float32 is used");
+    return at::kFloat;
+  }
+  if (options.device.is_cpu()) {
+    notes.push_back("float16 is slow and narrow on a CPU: float32 is used");
+    return at::kFloat;
+  }
+  return asked;
+}
+
+KlConfig config_from_shapes(const Checkpoint& checkpoint, std::vector<std::string>& notes) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  for (const std::string& name : checkpoint.names()) shapes[name] = checkpoint.info(name).shape;
+  const KlShape shape = infer_kl_shape(shapes);
+  KlConfig c;
+  c.block_out_channels = shape.block_out_channels;
+  c.layers_per_block = shape.layers_per_block;
+  c.latent_channels = shape.latent_channels;
+  c.in_channels = shape.in_channels;
+  c.out_channels = shape.out_channels;
+  c.norm_num_groups = shape.norm_num_groups;
+  c.use_quant_conv = shape.quant_conv;
+  c.use_post_quant_conv = shape.post_quant_conv;
+  c.mid_block_add_attention = shape.mid_attention;
+  // A single file says nothing of scaling; 16 latent channels are of FLUX's and SD3's kind.
+  if (c.latent_channels == 16) {
+    c.scaling_factor = 0.3611;
+    c.shift_factor = 0.1159;
+    c.sample_size = 1024;
+  }
+  notes.push_back(c10::str("no config.json: the model was read off its tensors; scaling ",
+                           c.scaling_factor, c.shift_factor ? ", shift 0.1159 (FLUX)" : " (SD)",
+                           " assumed for scaled latents"));
+  return c;
+}
+
+}  // namespace
+
+AutoencoderKL AutoencoderKL::load(const std::filesystem::path& path, const LoadOptions& options) {
+  const Checkpoint stored = Checkpoint::open(path);
+  const Checkpoint checkpoint = stored.renamed(kl_rename(stored.names(), true));
+  std::vector<std::string> notes;
+  const KlConfig config = stored.config_path().empty() ? config_from_shapes(checkpoint, notes)
+                                                       : read_kl_config(stored.config_path());
+  AutoencoderKL model = load(checkpoint, config, options);
+  auto weights = std::make_shared<Weights>(*model.weights_);
+  weights->notes.insert(weights->notes.begin(), notes.begin(), notes.end());
+  model.weights_ = std::move(weights);
+  return model;
+}
+
+AutoencoderKL AutoencoderKL::load(const Checkpoint& checkpoint, const KlConfig& config,
+                                  const LoadOptions& options) {
+  auto weights = std::make_shared<Weights>();
+  weights->config = config;
+  weights->device = options.device;
+  weights->dtype = arithmetic(config, options, weights->notes);
+  Source source(checkpoint, {weights->dtype, weights->device});
+  if (options.part != Part::kEncoder) weights->decoder = build_decoder(config, source);
+  if (options.part != Part::kDecoder) weights->encoder = build_encoder(config, source);
+  source.finish(options.part);
+  weights->bytes = source.bytes();
+  AutoencoderKL model;
+  model.weights_ = std::move(weights);
+  return model;
+}
+
+const KlConfig& AutoencoderKL::config() const { return weights_->config; }
+at::ScalarType AutoencoderKL::dtype() const { return weights_->dtype; }
+int64_t AutoencoderKL::weight_bytes() const { return weights_->bytes; }
+const std::vector<std::string>& AutoencoderKL::notes() const { return weights_->notes; }
+
+}  // namespace intarsia::vae
