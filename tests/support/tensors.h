@@ -40,8 +40,8 @@ struct TemporaryFolder {
 
 #define EXPECT_TENSOR_EQ(a, b) EXPECT_TRUE(::intarsia::test::same_bits((a), (b)))
 /// A caller's mistake whose message has `text` in it.
-#define EXPECT_REFUSED(statement, text)                              \
-  EXPECT_THAT([&] { statement; }, ::testing::ThrowsMessage<std::invalid_argument>( \
-                                      ::testing::HasSubstr(text)))
+#define EXPECT_REFUSED(statement, text) \
+  EXPECT_THAT([&] { statement; },       \
+              ::testing::ThrowsMessage<std::invalid_argument>(::testing::HasSubstr(text)))
 
 }  // namespace intarsia::test
