@@ -14,6 +14,7 @@ namespace {
 using Kind = PickleNode::Kind;
 
 constexpr size_t kMostNodes = 2'000'000;
+constexpr size_t kMostArguments = 16;  // they are copied, so a shared long tuple must not pass
 
 constexpr std::string_view kFunctions[] = {
     "collections.OrderedDict",         "torch.Size",
@@ -251,7 +252,8 @@ class Unpickler {
 
   bool storage() {
     const auto& id = pickle_.nodes[pop()];
-    check(id.kind == Kind::kTuple, what_, " is a broken pickle: a storage that is no tuple");
+    check(id.kind == Kind::kTuple && id.items.size() <= kMostArguments, what_,
+          " is a broken pickle: a storage that is no tuple");
     return push({.kind = Kind::kStorage, .items = std::vector<uint32_t>(id.items)});
   }
 

@@ -23,10 +23,11 @@ struct PickleNode {
     kTensor
   };
   Kind kind = Kind::kNone;
-  int64_t number = 0;           ///< kInt, kBool
-  double real = 0;              ///< kFloat
-  std::string text;             ///< kText (also bytes), kGlobal: "module.name"
-  std::vector<uint32_t> items;  ///< containers; kDict: key, value, …; kStorage, kTensor: arguments
+  int64_t number = 0;     ///< kInt, kBool
+  double real = 0;        ///< kFloat
+  std::string text = {};  ///< kText (also bytes), kGlobal: "module.name"
+  std::vector<uint32_t> items =
+      {};  ///< containers; kDict: key, value, …; kStorage, kTensor: arguments
 };
 
 struct Pickle {

@@ -72,9 +72,11 @@ LoadedTensor from_npy(const io::MappedFile& mapped, const std::string& name) {
   return loaded;
 }
 
+// The first byte of a safetensors header; the other formats never have it there.
+bool has_header(std::string_view bytes) { return bytes.size() > 8 && bytes[8] == '{'; }
+
 bool is_pickle(std::string_view bytes) {
-  return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5 &&
-         bytes.substr(8, 1) != "{";
+  return bytes.size() > 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
 }  // namespace
@@ -83,6 +85,7 @@ LoadedTensor read_tensor(const std::filesystem::path& path, const std::string& n
   auto file = std::make_shared<const io::MappedFile>(path);
   const auto bytes = file->bytes();
   if (bytes.starts_with(io::kNpyMagic)) return from_npy(*file, name);
+  if (has_header(bytes)) return from_safetensors(std::move(file), name);
   if (bytes.starts_with("PK")) return from_torch(*file, name);
   check(!is_pickle(bytes), file->name(),
         " is a bare pickle (torch.save's form before 1.6), which is never read; save it again with "
