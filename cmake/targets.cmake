@@ -3,7 +3,8 @@ function(intarsia_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wno-unknown-pragmas
     -Wno-missing-field-initializers)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # gcc 12's false alarms inside std::string
-    target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-restrict -Wno-array-bounds)
+    target_compile_options(${target} PRIVATE -Wno-stringop-overflow -Wno-stringop-overread
+      -Wno-restrict -Wno-array-bounds)
   endif()
   if(INTARSIA_WERROR)
     target_compile_options(${target} PRIVATE -Werror)

@@ -38,6 +38,8 @@ class Group {
   int size() const;
   /// How many ranks of this group share this rank's host (and so its cores).
   int local_size() const;
+  /// How many ranks of this group live in this process: threads all of them, MPI one.
+  int process_size() const;
 
   /// Sum or maximum over the ranks, in rank order (the same bits in every backend); 16-bit floats
   /// are summed in float32. x: equal shape and dtype on all ranks; bool: sum is "or". Complex has
