@@ -15,7 +15,7 @@ struct Options {
   bool grad = false;  ///< true: autograd stays on; false: ranks run in InferenceMode
   /// Called when a rank thread has not ended within the timeout after another failed: threads can't
   /// be killed, so the command ends the process here. Empty: run() waits for it without end.
-  std::function<void(const std::string& message)> on_stuck;
+  std::function<void(const std::string& message)> on_stuck = {};
 };
 
 /// Cores this process may use (affinity and cgroup limits respected), at least 1.

@@ -1,0 +1,1 @@
+#include "group/no_mpi.cc"

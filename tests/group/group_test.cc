@@ -1,0 +1,24 @@
+#include "group/laws.h"
+#include "support/ranks.h"
+#include "support/tensors.h"
+
+namespace intarsia::test {
+namespace {
+
+class Laws : public testing::TestWithParam<std::tuple<int, size_t>> {};
+
+TEST_P(Laws, HoldOnThreads) {
+  const auto& [ranks, law] = GetParam();
+  run_ranks(ranks, laws()[law].hold);
+}
+
+INSTANTIATE_TEST_SUITE_P(Group, Laws,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 8),
+                                          testing::Range<size_t>(0, laws().size())),
+                         [](const auto& param) {
+                           return laws()[std::get<1>(param.param)].name + "_" +
+                                  std::to_string(std::get<0>(param.param));
+                         });
+
+}  // namespace
+}  // namespace intarsia::test
