@@ -133,6 +133,7 @@ Group::Group(std::shared_ptr<Transport> transport) : transport_(std::move(transp
 int Group::rank() const { return transport_->rank(); }
 int Group::size() const { return transport_->size(); }
 int Group::local_size() const { return transport_->local_size(); }
+int Group::process_size() const { return transport_->process_size(); }
 GroupStats Group::stats() const { return transport_->stats; }
 std::chrono::milliseconds Group::timeout() const { return transport_->settings().timeout; }
 

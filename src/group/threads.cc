@@ -61,6 +61,7 @@ class Threads : public Transport {
         hub_(world_->hub(world_ranks_, context)) {}
 
   int local_size() const override { return size(); }
+  int process_size() const override { return size(); }
 
   std::vector<Header> meet(std::vector<Offer> offers, bool want_headers) override {
     bool stopped = false;

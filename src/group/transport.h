@@ -46,6 +46,8 @@ class Transport {
   int world_rank(int rank) const { return world_ranks_[rank]; }
   const Settings& settings() const { return settings_; }
   virtual int local_size() const = 0;
+  /// Ranks of this group in this process.
+  virtual int process_size() const { return 1; }
 
   /// Shows offers[r] to rank r and waits for all peers. Returns what each shows this rank; empty
   /// where headers are not wanted and the transport has none. Throws CommError.

@@ -70,7 +70,9 @@ TEST_P(VaeRanks, PatchesAreCloseToTheWhole) {
     const Decoded d = kl_sd().decode(z, g, {.mode = Mode::kPatch, .broadcast = true});
     EXPECT_EQ(d.sample.sizes(), whole.sizes());
     EXPECT_TRUE(at::isfinite(d.sample).all().item<bool>());
-    if (g.size() == 1) EXPECT_LT(test::max_difference(d.sample, whole), 1e-4);
+    if (g.size() == 1) {
+      EXPECT_LT(test::max_difference(d.sample, whole), 1e-4);
+    }
   });
 }
 
