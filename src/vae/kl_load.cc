@@ -123,7 +123,25 @@ KlConfig config_from_shapes(const Checkpoint& checkpoint, std::vector<std::strin
   return c;
 }
 
+/// The config.json of a folder, or of its vae/; empty if there is none.
+std::filesystem::path config_in(const std::filesystem::path& folder) {
+  for (const auto& file : {folder / "config.json", folder / "vae" / "config.json"})
+    if (std::filesystem::is_regular_file(file)) return file;
+  return {};
+}
+
 }  // namespace
+
+KlConfig find_kl_config(const std::filesystem::path& model, std::vector<std::string>* notes) {
+  if (model.extension() == ".json" && model.string().find(".index.") == std::string::npos)
+    return read_kl_config(model);
+  if (const auto file = config_in(model); !file.empty()) return read_kl_config(file);
+  const Checkpoint stored = Checkpoint::open(model);
+  if (!stored.config_path().empty()) return read_kl_config(stored.config_path());
+  std::vector<std::string> heard;
+  return config_from_shapes(stored.renamed(kl_rename(stored.names(), true)),
+                            notes ? *notes : heard);
+}
 
 AutoencoderKL AutoencoderKL::load(const std::filesystem::path& path, const LoadOptions& options) {
   const Checkpoint stored = Checkpoint::open(path);

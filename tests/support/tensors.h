@@ -19,7 +19,7 @@ inline double max_difference(const at::Tensor& a, const at::Tensor& b) {
 /// Same dtype, shape and bits (NaN equals NaN).
 inline bool same_bits(const at::Tensor& a, const at::Tensor& b) {
   return a.scalar_type() == b.scalar_type() && a.sizes() == b.sizes() &&
-         a.contiguous().view(at::kByte).equal(b.contiguous().view(at::kByte));
+         a.contiguous().view({-1}).view(at::kByte).equal(b.contiguous().view({-1}).view(at::kByte));
 }
 
 /// Seeded normal numbers; make them before ranks start (the CPU generator is shared).
