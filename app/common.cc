@@ -114,20 +114,38 @@ std::function<void(int64_t, int64_t)> progress_bar(const Common& common, const s
   };
 }
 
+namespace {
+
+/// Columns of numbers are set to the right, words to the left.
+bool is_number(const std::string& cell) {
+  return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell[0])) || cell[0] == '-');
+}
+
+struct Column {
+  size_t width = 0;
+  bool numbers = true;
+};
+
+std::string padded(const std::string& cell, const Column& column) {
+  const std::string space(column.width - cell.size(), ' ');
+  return column.numbers ? space + cell : cell + space;
+}
+
+}  // namespace
+
 std::string table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<size_t> width;
-  for (const auto& row : rows)
-    for (size_t c = 0; c < row.size(); ++c) {
-      if (c == width.size()) width.push_back(0);
-      width[c] = std::max(width[c], row[c].size());
+  std::vector<Column> columns;
+  for (size_t r = 0; r < rows.size(); ++r) {
+    columns.resize(std::max(columns.size(), rows[r].size()));
+    for (size_t c = 0; c < rows[r].size(); ++c) {
+      columns[c].width = std::max(columns[c].width, rows[r][c].size());
+      columns[c].numbers = columns[c].numbers && (r == 0 || is_number(rows[r][c]));
     }
+  }
   std::string text;
   for (const auto& row : rows) {
     std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      const std::string space(width[c] - row[c].size(), ' ');
-      line += (c ? "  " : "") + (c ? space + row[c] : row[c] + space);
-    }
+    for (size_t c = 0; c < row.size(); ++c) line += (c ? "  " : "") + padded(row[c], columns[c]);
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }

@@ -81,7 +81,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Text in columns: the first row is the header; numbers right-aligned.
+/// Text in columns: the first row is the header; columns of numbers are right-aligned.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 /// printf-style number.
 std::string number(double value, int decimals);

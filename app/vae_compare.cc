@@ -10,7 +10,6 @@
 #include "app/vae_common.h"
 #include "aten.h"
 #include "check.h"
-#include "io/sniff.h"
 
 namespace intarsia::app {
 namespace {
@@ -31,7 +30,7 @@ struct Borders {
 };
 
 Side read_side(const Common& voice, const std::string& file) {
-  if (!io::is_picture(file)) return {file, read_tensor(file).tensor, false};
+  if (!is_picture(file)) return {file, read_tensor(file).tensor, false};
   const Picture p = read_picture(file);
   for (const std::string& note : p.notes) say(voice, file + ": " + note);
   return {file, p.bits == 16 ? p.pixels.to(at::kDouble) / 257 : p.pixels, true};

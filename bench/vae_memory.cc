@@ -1,11 +1,12 @@
 // Does a run keep the memory budget it was given? Decodes at SD's real widths with seeded random
 // weights, one process a line (peaks do not come down again), and prints predicted against measured
-// peak resident memory, and time. usage: vae_memory [WIDTHS(sd|tiny) H W MODE BUDGET_MIB RANKS]
+// peak resident memory, and time. usage: vae_memory H W MODE BUDGET_MIB RANKS
 #include <intarsia/launch.h>
 #include <intarsia/tensor_file.h>
 #include <intarsia/vae.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 
@@ -26,7 +27,8 @@ struct Writer : vae::WeightSource {
     int64_t fan = 1;
     for (size_t i = 1; i < shape.size(); ++i) fan *= shape[i];
     at::Tensor t = at::randn(shape, generator) / std::sqrt(double(fan));
-    if (shape.size() == 1) t = name.ends_with("weight") && norm ? at::ones(shape) : at::zeros(shape);
+    if (shape.size() == 1)
+      t = name.ends_with("weight") && norm ? at::ones(shape) : at::zeros(shape);
     tensors.emplace_back(name, t.to(at::kHalf));
     return t;
   }
@@ -44,30 +46,31 @@ std::filesystem::path random_model(const vae::KlConfig& config) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   if (argc != 6) {
-    std::cerr << "usage: vae_memory H W MODE BUDGET_MIB RANKS\n";
+    std::cerr << "usage: vae_memory H W MODE BUDGET_MIB RANKS (H, W: latent units of 8 pixels)\n";
     return 2;
   }
   vae::KlConfig config;
   config.sample_size = 512;
   const int64_t h = std::atoll(argv[1]), w = std::atoll(argv[2]);
-  const auto mode = vae::mode_of(argv[3]);
-  const int64_t budget = std::atoll(argv[4]) << 20;
-  const auto file = random_model(config);
-  const auto model = vae::AutoencoderKL::load(Checkpoint::open(file), config, {.part = vae::Part::kDecoder});
+  const vae::RunOptions options{.mode = vae::mode_of(argv[3]), .memory = std::atoll(argv[4]) << 20};
+  const auto model = vae::AutoencoderKL::load(Checkpoint::open(random_model(config)), config,
+                                              {.part = vae::Part::kDecoder});
   const at::Tensor z = at::randn({1, 4, h, w}, at::detail::createCPUGenerator(2));
-  const int64_t before = vae::resident_memory();
   launch::run(std::atoi(argv[5]), [&](Group& group) {
     const auto start = std::chrono::steady_clock::now();
-    const auto out = model.decode(z, group, {.mode = mode, .memory = budget});
+    const auto out = model.decode(z, group, options);
     if (group.rank() != 0) return;
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const auto mib = [](int64_t b) { return b >> 20; };
-    std::cout << 8 * w << "x" << 8 * h << " " << vae::name_of(out.plan.mode) << " ranks " << group.size()
-              << " tiles " << out.plan.workloads.size() << " tile area "
-              << int64_t(out.plan.workloads[0]) << ": before " << mib(before) << ", task "
-              << mib(out.plan.task_bytes) << ", predicted " << mib(out.plan.peak_bytes) << ", measured "
-              << mib(vae::peak_memory()) << ", budget " << (budget >> 20) << " MiB, " << seconds << " s\n";
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+    std::printf("| %ldx%ld | %s | %d | %ld | %s | %ld | %ld | %ld | %s | %.1f |\n", 8 * w, 8 * h,
+                argv[3], group.size(), options.memory >> 20, vae::name_of(out.plan.mode).c_str(),
+                long(out.plan.workloads.size()), out.plan.peak_bytes >> 20,
+                vae::peak_memory() >> 20, vae::peak_memory() <= options.memory ? "yes" : "NO",
+                spent.count());
   });
+  return 0;
+} catch (const std::exception& e) {
+  std::cerr << "vae_memory: " << e.what() << "\n";
+  return 1;
 }

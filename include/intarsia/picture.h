@@ -29,6 +29,9 @@ struct PictureLimits {
   int64_t max_pixels = 268'435'456;  ///< width × height above this is refused from the header alone
 };
 
+/// True if the file begins as a PNG or JPEG does; throws if it cannot be read.
+bool is_picture(const std::filesystem::path& path);
+
 /// From the header only; no pixel is decoded.
 PictureInfo read_picture_info(const std::filesystem::path& path);
 

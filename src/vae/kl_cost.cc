@@ -9,7 +9,7 @@
 namespace intarsia::vae {
 namespace {
 
-/// Most elements alive at once. Keep in step with kl_forward.cc; bench/memory checks it.
+/// Most elements alive at once. Keep in step with kl_forward.cc; bench/vae_memory checks it.
 struct Peak {
   int64_t elements = 0;
   void at(int64_t live) { elements = std::max(elements, live); }

@@ -1,5 +1,5 @@
-#include <intarsia/error.h>
 #include <ATen/Parallel.h>
+#include <intarsia/error.h>
 #include <intarsia/executor.h>
 #include <intarsia/plan.h>
 
