@@ -18,7 +18,12 @@ constexpr Magic kMagics[] = {
     {"\x89PNG\r\n"sv, "a PNG picture"},
     {"\xff\xd8\xff"sv, "a JPEG picture"},
     {"GIF8"sv, "a GIF picture"},
-    {"RIFF"sv, "a RIFF file (WebP, WAV or AVI)"},
+    {"II*\0"sv, "a TIFF picture"},
+    {"MM\0*"sv, "a TIFF picture"},
+    {"\xff\x0a"sv, "a JPEG XL picture"},
+    {"\0\0\0\x0cJXL "sv, "a JPEG XL picture"},
+    {"\0\0\0\x0cjP  "sv, "a JPEG 2000 picture"},
+    {"8BPS"sv, "a Photoshop file"},
     {"%PDF"sv, "a PDF"},
     {"PK\x03\x04"sv, "a zip archive (torch.save writes these); convert it to safetensors"},
     {"PK\x05\x06"sv, "an empty zip archive"},
@@ -36,6 +41,31 @@ constexpr Magic kMagics[] = {
      "ELF"sv,
      "a program (ELF)"},
 };
+
+struct Tagged {
+  std::string_view tag;
+  const char* words;
+};
+
+constexpr Tagged kBrands[] = {
+    // after "ftyp" in an ISO media file
+    {"avif"sv, "an AVIF picture"}, {"avis"sv, "an AVIF picture"}, {"heic"sv, "a HEIC picture"},
+    {"heix"sv, "a HEIC picture"},  {"hevc"sv, "a HEIC picture"},  {"mif1"sv, "a HEIF picture"},
+    {"msf1"sv, "a HEIF picture"},
+};
+
+// Formats whose first bytes are sizes.
+std::string boxed(std::string_view bytes) {
+  if (bytes.size() < 12) return "";
+  const std::string_view brand = bytes.substr(8, 4);
+  if (bytes.starts_with("RIFF"))
+    return brand == "WEBP" ? "a WebP picture" : "a RIFF file (WAV or AVI)";
+  if (bytes.starts_with("BM") && bytes.substr(6, 4) == "\0\0\0\0"sv) return "a BMP picture";
+  if (bytes.substr(4, 4) != "ftyp") return "";
+  for (const auto& known : kBrands)
+    if (brand == known.tag) return known.words;
+  return "an MP4 or similar video";
+}
 
 std::string lower_start(std::string_view bytes) {
   const size_t begin = bytes.find_first_not_of(" \t\r\n");
@@ -57,6 +87,7 @@ bool is_text(std::string_view bytes) {
 std::string looks_like(std::string_view bytes) {
   for (const auto& magic : kMagics)
     if (bytes.substr(0, magic.bytes.size()) == magic.bytes) return magic.words;
+  if (std::string words = boxed(bytes); !words.empty()) return words;
   const std::string start = lower_start(bytes.substr(0, 512));
   if (start.starts_with("<!doctype html") || start.starts_with("<html"))
     return "an HTML page (a download that needed a login, or a wrong link)";
