@@ -12,7 +12,7 @@ namespace intarsia::vae {
 namespace {
 
 /// libtorch, code and small things, before any weight; measured by bench/vae_memory.
-constexpr int64_t kProcessBytes = 300 << 20;
+constexpr int64_t kProcessBytes = 240 << 20;
 /// What the first convolution brings in for good: code pages, oneDNN's kernels and weight layouts.
 constexpr int64_t kFirstRunBytes = 80 << 20;
 
