@@ -10,10 +10,10 @@ namespace intarsia {
 
 struct PictureInfo {
   std::string format;  ///< "png" or "jpeg"
-  int64_t width = 0;   ///< as shown: EXIF orientation applied
+  int64_t width = 0;   ///< as shown: EXIF's orientation applied
   int64_t height = 0;
   int bits = 8;      ///< bits a channel in the file (1, 2, 4, 8, 16)
-  int channels = 3;  ///< channels in the file (1 grey, 2 grey+alpha, 3, 4)
+  int channels = 3;  ///< in the file: 1 grey, 2 grey and alpha, 3 (also palettes), 4
   bool palette = false;
   int orientation = 1;  ///< EXIF, 1…8
   bool has_icc = false;
@@ -35,9 +35,11 @@ bool is_picture(const std::filesystem::path& path);
 /// From the header only; no pixel is decoded.
 PictureInfo read_picture_info(const std::filesystem::path& path);
 
-/// PNG or JPEG by content. Grey and palette become RGB, alpha is laid on white, EXIF orientation
-/// applied; CMYK is converted, and a profile that is not sRGB is converted or ignored with a note.
-/// Throws std::invalid_argument naming file and fault (truncated, too large, not a picture).
+/// PNG or JPEG by content. Grey and palette become RGB, alpha is laid on white, EXIF's orientation
+/// is applied; CMYK (in Adobe's polarity, as all programs write it) is converted, and so is a
+/// profile that is not sRGB; a broken one is ignored. `notes` tells of alpha, CMYK and profiles.
+/// gAMA is ignored. Throws std::invalid_argument naming file and fault: truncated or corrupt
+/// anywhere, too large, not a picture.
 Picture read_picture(const std::filesystem::path& path, const PictureLimits& limits = {});
 
 struct WriteOptions {
@@ -45,8 +47,10 @@ struct WriteOptions {
   int bits = 8;           ///< PNG: 8 or 16
 };
 
-/// pixels: [H, W, 3] or [H, W, 1] or [H, W]; uint8, or int32 0…65535 for 16 bits. The extension
-/// (.png, .jpg, .jpeg) decides. Whole or not at all.
+/// pixels: [H, W, 3], [H, W, 1] or [H, W]; uint8 where `bits` is 8, int32 in 0…65535 where it is
+/// 16. The extension (.png, .jpg, .jpeg) decides. Whole or not at all. PNGs are compressed fast
+/// (deflate level 2, the filter Up). Throws std::invalid_argument if shape, dtype, range, extension
+/// or options do not fit, or the file cannot be written.
 void write_picture(const std::filesystem::path& path, const at::Tensor& pixels,
                    const WriteOptions& options = {});
 

