@@ -122,7 +122,7 @@ json judge(const CompareArgs& args, const Pair& pair) {
          {"psnr", figure(d.psnr)},
          {"unequal", d.unequal},
          {"count", d.count},
-         {"not_finite", d.not_finite},
+         {"non_finite", d.non_finite},
          {"tolerance", args.tolerance},
          {"equal", d.largest <= args.tolerance}};
   if (pixels) j["ssim"] = ssim(pair.a.values, pair.b.values, 255);

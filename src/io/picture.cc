@@ -16,10 +16,13 @@ namespace {
 
 using io::PictureReader;
 
+bool is_png(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n"); }
+bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
+
 std::unique_ptr<PictureReader> open(const io::MappedFile& file) {
   const std::string_view bytes = file.bytes();
-  if (bytes.starts_with("\x89PNG\r\n")) return io::open_png(bytes, file.name());
-  if (bytes.starts_with("\xff\xd8\xff")) return io::open_jpeg(bytes, file.name());
+  if (is_png(bytes)) return io::open_png(bytes, file.name());
+  if (is_jpeg(bytes)) return io::open_jpeg(bytes, file.name());
   const std::string words = io::looks_like(bytes);
   check(words.empty(), file.name(), " is ", words, "; PNG and JPEG can be read");
   check(false, file.name(), " is not a picture that can be read; PNG and JPEG can");
@@ -83,6 +86,11 @@ std::string encode_as_jpeg(const at::Tensor& pixels, const WriteOptions& options
 }
 
 }  // namespace
+
+bool is_picture(const std::filesystem::path& path) {
+  const io::MappedFile file(path);
+  return is_png(file.bytes()) || is_jpeg(file.bytes());
+}
 
 PictureInfo read_picture_info(const std::filesystem::path& path) {
   const io::MappedFile file(path);
