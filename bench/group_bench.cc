@@ -56,9 +56,9 @@ double measure(Group& group, const Operation& operation, const at::Tensor& x) {
   const auto wanted = std::clamp<int64_t>(int64_t(20e3 / once), 1, 2000);
   const int64_t calls = group.broadcast(at::full({1}, wanted, at::kLong)).item<int64_t>();
   std::vector<double> batches;
-  for (int i = 0; i < 5; ++i) batches.push_back(microseconds_of(group, operation, x, calls));
-  std::nth_element(batches.begin(), batches.begin() + 2, batches.end());
-  return batches[2];
+  for (int i = 0; i < 3; ++i) batches.push_back(microseconds_of(group, operation, x, calls));
+  std::nth_element(batches.begin(), batches.begin() + 1, batches.end());
+  return batches[1];
 }
 
 void measure_all(Group& group, const Settings& settings, bool checked, std::vector<Row>& rows) {
