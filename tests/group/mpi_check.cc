@@ -101,6 +101,18 @@ TEST(Mpi, LargeTensorsArriveWhole) {
   EXPECT_TRUE(sum.eq(world->size()).all().item<bool>());
 }
 
+/// Wants some GiB: mpirun -np 2 mpi_check --gtest_filter=*Gibibytes*
+/// --gtest_also_run_disabled_tests
+TEST(Mpi, DISABLED_MoreThanTwoGibibytesArrive) {
+  constexpr int64_t kCount = (int64_t(1) << 31) + 12345;
+  const auto whole = bytes_of(0, kCount);
+  EXPECT_TENSOR_EQ(world->broadcast(world->rank() == 0 ? whole : at::Tensor()), whole);
+  if (world->rank() == 0) world->send(whole, world->size() - 1, 0);
+  if (world->rank() == world->size() - 1) {
+    EXPECT_TENSOR_EQ(world->recv(0), whole);
+  }
+}
+
 TEST(Mpi, MessagesMayBeTakenInAnyOrderLongAfterTheyWereSent) {
   const int next = (world->rank() + 1) % world->size();
   const int last = (world->rank() + world->size() - 1) % world->size();
