@@ -2,6 +2,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 namespace intarsia {
 
@@ -66,6 +67,7 @@ bool spin(Done done) {
       if (done()) return true;
       pause_core();
     }
+    std::this_thread::yield();  // the peer may be on the same core all the same
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }

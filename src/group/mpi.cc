@@ -44,6 +44,20 @@ void flush_sends(World& world, std::chrono::milliseconds longest) {
   }
 }
 
+/// Whether rank 0, which speaks for all in programs where one does, has left the run too. It may
+/// not look for a while, and the launcher may end it before.
+bool heard_by_first(World& world) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  try {
+    while (!world.ended(0) && std::chrono::steady_clock::now() < deadline) {
+      world.poll();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  } catch (const std::exception&) {  // MPI itself is broken
+  }
+  return world.ended(0);
+}
+
 }  // namespace
 
 bool available() { return true; }
@@ -81,6 +95,7 @@ void leave(const std::string& message) noexcept {
   if (!world.running()) return;
   try {
     world.fail(message);
+    world.say_done();
     flush_sends(world, std::chrono::milliseconds(100));
   } catch (const std::exception& error) {  // MPI itself is broken
     std::cerr << "intarsia: the peers could not be told: " + std::string(error.what()) + "\n";
@@ -93,10 +108,14 @@ void abandon(int exit_code) {
   World& world = World::get();
   if (world.clean()) return;
   leave("has left the run");
-  const bool own = world.failure() && world.failure()->rank == world.wire().rank();
   // Peers shall read of the failure before the launcher ends them, and the job's exit code shall
   // be that of the rank that failed: the others go later.
-  std::this_thread::sleep_for(std::chrono::milliseconds(own ? 100 : 600));
+  const auto failure = world.failure();
+  const bool own = failure && failure->rank == world.wire().rank();
+  if (own && !heard_by_first(world)) {
+    std::cerr << c10::str("intarsia: rank ", failure->rank, ": ", failure->message, "\n");
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(own ? 100 : 1500));
   std::cout.flush();
   std::fflush(nullptr);
   std::_Exit(exit_code);

@@ -8,8 +8,6 @@
 #include <cstring>
 #include <thread>
 
-#include "group/gate.h"
-
 namespace intarsia::mpi {
 namespace {
 
@@ -34,24 +32,24 @@ void listen_to_sigterm() {
   sigaction(SIGTERM, &action, &before_us);
 }
 
-/// Looks often at first; then sleeps, longer each time, so that peers get the core.
+/// Looks often at first, then sleeps, longer each time. Yields between looks: the peer that is
+/// waited for may be on the same core, even where there are cores enough.
 class Backoff {
  public:
-  explicit Backoff(bool spins) : looks_(spins ? Clock::now() + kSpin : Clock::time_point()) {}
+  explicit Backoff(bool spins) : looks_until_(spins ? Clock::now() + kLook : Clock::time_point()) {}
 
   void pause(Clock::time_point now) {
-    if (now < looks_) return pause_core();
-    if (yields_-- > 0) return void(sched_yield());
+    if (looks_-- > 0 || now < looks_until_) return void(sched_yield());
     std::this_thread::sleep_for(nap_);
     nap_ = std::min(2 * nap_, kLongestNap);
   }
 
  private:
-  static constexpr auto kSpin = std::chrono::microseconds(50);
+  static constexpr auto kLook = std::chrono::microseconds(50);
   static constexpr auto kLongestNap = std::chrono::microseconds(100);
 
-  Clock::time_point looks_;
-  int yields_ = 20;
+  int looks_ = 20;  // each a turn of all others, where they are many
+  Clock::time_point looks_until_;
   std::chrono::microseconds nap_{1};
 };
 

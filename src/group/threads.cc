@@ -34,8 +34,8 @@ void ThreadWorld::wake_all() {
   std::vector<std::shared_ptr<ThreadHub>> hubs;
   {
     std::lock_guard lock(mutex_);
-    for (auto& [key, hub] : hubs_) {
-      if (auto alive = hub.lock()) hubs.push_back(std::move(alive));
+    for (auto& [key, place] : hubs_) {
+      if (auto alive = place.hub.lock()) hubs.push_back(std::move(alive));
     }
   }
   for (auto& hub : hubs) hub->wake();
@@ -43,10 +43,11 @@ void ThreadWorld::wake_all() {
 
 std::shared_ptr<ThreadHub> ThreadWorld::hub(const std::vector<int>& ranks, int64_t context) {
   std::lock_guard lock(mutex_);
-  std::erase_if(hubs_, [](const auto& entry) { return entry.second.expired(); });
-  auto& place = hubs_[{context, ranks[0]}];
-  auto hub = place.lock();
-  if (!hub) place = hub = std::make_shared<ThreadHub>(ranks, spins_);
+  std::erase_if(hubs_, [](const auto& entry) { return entry.second.hub.expired(); });
+  Place& place = hubs_[{context, ranks[0]}];
+  auto hub = place.hub.lock();
+  if (!hub) place.hub = place.kept = hub = std::make_shared<ThreadHub>(ranks, spins_);
+  if (++place.taken == ranks.size()) place.kept.reset();
   return hub;
 }
 

@@ -42,7 +42,12 @@ class ThreadWorld {
   std::vector<std::atomic<bool>> ended_;
   mutable std::mutex mutex_;  // never taken under the lock of a gate
   std::optional<Failure> failure_;
-  std::map<std::pair<int64_t, int>, std::weak_ptr<ThreadHub>> hubs_;  // by context, first rank
+  struct Place {
+    std::weak_ptr<ThreadHub> hub;
+    std::shared_ptr<ThreadHub> kept;  // until all its ranks have it: one may send and be gone first
+    size_t taken = 0;
+  };
+  std::map<std::pair<int64_t, int>, Place> hubs_;  // by context, first rank
 };
 
 std::shared_ptr<Transport> join_threads(const std::shared_ptr<ThreadWorld>& world, int rank,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 
+#include "group/threads.h"
 #include "support/ranks.h"
 #include "support/tensors.h"
 
@@ -62,6 +63,13 @@ TEST(Faults, ARankThatEndsWithoutSendingIsNamedAtOnce) {
   EXPECT_THAT([&] { run_ranks(2, body, std::chrono::hours(1)); },
               ThrowsMessage<CommError>(
                   HasSubstr("rank 0: recv: rank 1 has ended and sent no message with tag 8")));
+}
+
+TEST(Faults, AMessageWaitsForARankThatStartsAfterItsSenderHasEnded) {
+  auto world = std::make_shared<ThreadWorld>(2);
+  join_threads(world, kGuilty, {})->send(some(), 0, 7);
+  world->end(kGuilty);
+  EXPECT_TENSOR_EQ(join_threads(world, 0, {})->recv(kGuilty, 7), some());
 }
 
 TEST_P(Faults, ARankThatIsLateIsNamedAfterTheTimeoutAndEndsToo) {

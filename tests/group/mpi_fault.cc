@@ -18,13 +18,15 @@ namespace {
 
 constexpr int kGuilty = 1;
 
+void rest() { std::this_thread::sleep_for(std::chrono::seconds(20)); }
+
 /// What the guilty rank does in the middle of the run; true: it leaves the run as if all were well.
 bool misbehave(Group& group, const std::string& how) {
-  if (how == "throws") throw std::runtime_error("the disk is full");
+  if (how == "throws" || how == "unheard") throw std::runtime_error("the disk is full");
   if (how == "refuses") throw std::invalid_argument("tile 0 is not in 1..4");
   if (how == "exits") ::_exit(7);
   if (how == "killed") ::raise(SIGKILL);
-  if (how == "sleeps") std::this_thread::sleep_for(std::chrono::seconds(20));
+  if (how == "sleeps") rest();
   if (how == "differs") group.all_reduce(at::ones({3}));
   if (how == "silent") group.recv(0, 4);
   if (how == "terminated") ::raise(SIGTERM);
@@ -34,6 +36,7 @@ bool misbehave(Group& group, const std::string& how) {
 void run(Group& group, const std::string& how) {
   for (int i = 0;; ++i) {  // without end: only the failure ends it
     if (i == 20 && group.rank() == kGuilty && misbehave(group, how)) return;
+    if (i == 20 && group.rank() == 0 && how == "unheard") rest();
     group.all_reduce(at::ones({i % 2 ? 4 : 300000}));
     if (how == "well" && i == 40) return;
   }

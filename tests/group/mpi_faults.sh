@@ -12,6 +12,7 @@ ranks=4
 case $how in
   well)   code=0 says='' count=0 ;;
   throws) code=1 says='rank 1 failed: the disk is full' count=1 ;;
+  unheard) code=1 says='^intarsia: rank 1: the disk is full' count=1 ;;  # rank 0 is busy
   refuses) code=2 says='rank 1 failed: tile 0 is not in 1..4' count=1 ;;
   exits)  code=7 says='Process name: .*,1\],1\]' count=1 ;;
   killed) code=137 says='process rank 1 with PID .* exited on signal 9' count=1 ;;
