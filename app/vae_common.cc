@@ -124,6 +124,10 @@ int64_t peak_of(const std::vector<RankReport>& ranks) {
   return peak;
 }
 
+void say_why(const Common& common, vae::Mode asked, const vae::RunPlan& plan) {
+  if (asked != plan.mode) say(common, "mode " + vae::name_of(plan.mode) + ": " + plan.why);
+}
+
 std::string summary(const vae::RunPlan& plan, const std::vector<RankReport>& ranks,
                     double seconds) {
   std::string text = "mode " + vae::name_of(plan.mode);

@@ -30,6 +30,9 @@ at::Tensor load_latents(const Common& common, const std::string& file, const std
 at::Tensor load_pixels(const Common& common, const std::string& file, const std::string& fit,
                        int64_t ratio, int64_t max_pixels);
 
+/// Says why a mode was chosen, unless it is the one that was asked for.
+void say_why(const Common& common, vae::Mode asked, const vae::RunPlan& plan);
+
 /// "mode tile (why): 3x4 tiles on 4 ranks, 12.3 s, peak 612 MiB".
 std::string summary(const vae::RunPlan& plan, const std::vector<RankReport>& ranks, double seconds);
 nlohmann::json plan_json(const vae::RunPlan& plan);

@@ -167,7 +167,7 @@ void print_text(const json& j) {
             << "largest " << text_of(j["largest"], digits) << (pixels ? " of 255" : "") << " at "
             << j["where"].dump() << ", mean " << text_of(j["mean"], digits + 2) << ", unequal "
             << j["unequal"] << " of " << j["count"] << "\n"
-            << "PSNR " << text_of(j["psnr"], 2) << " dB";
+            << "PSNR " << text_of(j["psnr"], 2) << (j["psnr"].is_number() ? " dB" : " (equal)");
   if (pixels) std::cout << ", SSIM " << text_of(j["ssim"], 4);
   std::cout << "\n";
   if (j.contains("seams"))

@@ -73,7 +73,7 @@ int vae_decode(const DecodeArgs& args) {
       const vae::Decoded decoded = model.decode(z, group, mine);
       if (!first) continue;
       say_all(args.common, decoded.notes);
-      say(args.common, "mode " + vae::name_of(decoded.plan.mode) + ": " + decoded.plan.why);
+      say_why(args.common, options.mode, decoded.plan);
       results.push_back(write_outputs(args, outputs, file, decoded, watch.seconds()));
     }
     group.barrier();  // nobody leaves before the last picture is written

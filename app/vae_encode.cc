@@ -41,7 +41,7 @@ int vae_encode(const EncodeArgs& args) {
       const vae::Encoded encoded = model.encode(x, group, mine);
       if (!first) continue;
       say_all(args.common, encoded.notes);
-      say(args.common, "mode " + vae::name_of(encoded.plan.mode) + ": " + encoded.plan.why);
+      say_why(args.common, options.mode, encoded.plan);
       const vae::Posterior p = vae::posterior(encoded.moments.cpu());
       const at::Tensor z = args.sample ? vae::sample(p, *args.sample) : p.mean;
       const at::Tensor latents = vae::from_model_space(z, space, model.config());

@@ -84,16 +84,13 @@ std::string size_of(int64_t bytes) {
 }
 
 void print(const std::string& title, const std::vector<Row>& rows) {
-  std::cout << title << "\n"
-            << std::left << std::setw(12) << "operation" << std::right << std::setw(9) << "bytes"
-            << std::setw(14) << "checked us" << std::setw(14) << "unchecked us" << std::setw(9)
-            << "ratio"
-            << "\n";
+  std::cout << title << "\n\n"
+            << "| operation | bytes | checked us | unchecked us | ratio |\n|---|---|---|---|---|\n"
+            << std::fixed;
   for (const Row& row : rows) {
-    std::cout << std::left << std::setw(12) << row.operation << std::right << std::setw(9)
-              << size_of(row.bytes) << std::fixed << std::setprecision(1) << std::setw(14)
-              << row.checked << std::setw(14) << row.unchecked << std::setprecision(2)
-              << std::setw(9) << row.checked / row.unchecked << "\n";
+    std::cout << "| " << row.operation << " | " << size_of(row.bytes) << std::setprecision(1)
+              << " | " << row.checked << " | " << row.unchecked << std::setprecision(2) << " | "
+              << row.checked / row.unchecked << " |\n";
   }
   std::cout << std::endl;
 }

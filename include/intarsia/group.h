@@ -61,7 +61,7 @@ class Group {
   at::Tensor broadcast(const at::Tensor& x, int root = 0) const;
 
   /// Point to point; shape and dtype travel. Messages of one (sender, tag) arrive in order. send
-  /// returns once x may be reused (threads: x is shared, so do not write to it afterwards).
+  /// never waits: x is shared, or on its way for a while, so do not write to it afterwards.
   void send(const at::Tensor& x, int to, int64_t tag = 0) const;
   at::Tensor recv(int from, int64_t tag = 0) const;
 

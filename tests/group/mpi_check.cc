@@ -1,9 +1,11 @@
 // The laws of a group over MPI, one process a rank: mpirun -np N mpi_check [gtest flags].
 #include <gmock/gmock.h>
 #include <intarsia/error.h>
+#include <intarsia/executor.h>
 #include <intarsia/launch.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 #include <numeric>
 
@@ -101,6 +103,18 @@ TEST(Mpi, LargeTensorsArriveWhole) {
   EXPECT_TRUE(sum.eq(world->size()).all().item<bool>());
 }
 
+/// Wants some GiB, so only where asked for: INTARSIA_TEST_LARGE=1 mpirun -np 2 mpi_check
+TEST(Mpi, MoreThanTwoGibibytesArrive) {
+  if (!std::getenv("INTARSIA_TEST_LARGE")) return;
+  constexpr int64_t kCount = (int64_t(1) << 31) + 12345;
+  const auto whole = bytes_of(0, kCount);
+  EXPECT_TENSOR_EQ(world->broadcast(world->rank() == 0 ? whole : at::Tensor()), whole);
+  if (world->rank() == 0) world->send(whole, world->size() - 1, 0);
+  if (world->rank() == world->size() - 1) {
+    EXPECT_TENSOR_EQ(world->recv(0), whole);
+  }
+}
+
 TEST(Mpi, MessagesMayBeTakenInAnyOrderLongAfterTheyWereSent) {
   const int next = (world->rank() + 1) % world->size();
   const int last = (world->rank() + world->size() - 1) % world->size();
@@ -113,6 +127,40 @@ TEST(Mpi, GroupsMayBeMadeWithoutEnd) {
   for (int i = 0; i < 300; ++i) {
     const Group part = world->split(world->rank() % (i % 3 + 1));
     EXPECT_EQ(part.all_reduce(at::ones({1})).item<float>(), part.size());
+  }
+}
+
+/// Squares large rows, one a task; task `broken` fails.
+Operator squares(int64_t broken) {
+  Operator op;
+  op.split = [](const at::Tensor& z) {
+    Split split{.grid = {.split_dims = {0}, .grid_shape = {z.size(0), 1}}};
+    for (int64_t i = 0; i < z.size(0); ++i) {
+      split.tasks.push_back({.tile_id = i, .grid_coord = {i, 0}, .tensor = {z[i]}});
+      split.tasks.back().workload = 1;
+    }
+    return split;
+  };
+  op.exec = [broken](const TileTask& task) {
+    if (task.tile_id == broken) throw std::runtime_error("the tile is broken");
+    return task.tensor[0] * task.tensor[0];
+  };
+  op.merge = [](TileStream& tiles, const GridSpec&) {
+    std::vector<at::Tensor> rows;
+    while (auto tile = tiles.next()) rows.push_back(tile->tensor);
+    return at::stack(rows);
+  };
+  return op;
+}
+
+TEST(Mpi, TheExecutorGivesTheSameBitsAndFailsEverywhere) {
+  const at::Tensor z = randn({11, 70000});
+  for (int i = 0; i < 2; ++i) {
+    const Executed done = execute(z, squares(-1), *world, {.broadcast = true, .workers = 2});
+    EXPECT_TENSOR_EQ(done.result, z * z);
+    EXPECT_THAT([&] { execute(z, squares(7), *world); },
+                testing::ThrowsMessage<std::runtime_error>(
+                    testing::HasSubstr("tile 7: the tile is broken")));
   }
 }
 
