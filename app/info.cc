@@ -7,6 +7,7 @@
 
 #include "app/vae_common.h"
 #include "aten.h"
+#include "group/header.h"
 
 namespace intarsia::app {
 namespace {
@@ -34,7 +35,7 @@ json contents(const Checkpoint& checkpoint) {
     const TensorInfo& t = checkpoint.info(name);
     const int64_t count = c10::multiply_integers(t.shape);
     parameters += count;
-    dtypes[c10::toString(t.dtype)] += count;
+    dtypes[dtype_name(t.dtype)] += count;
   }
   return {{"path", checkpoint.path().string()},
           {"tensors", checkpoint.names().size()},
@@ -79,15 +80,14 @@ int info(const InfoArgs& args) {
   json facts = contents(checkpoint);
   try {
     const auto model = vae::AutoencoderKL::load(args.model);
-    facts["runs_as"] =
-        "vae: AutoencoderKL, " + c10::str(c10::toString(model.dtype())) + " arithmetic";
+    facts["runs_as"] = "vae: AutoencoderKL, " + dtype_name(model.dtype()) + " arithmetic";
     facts.update(kl_facts(model));
   } catch (const std::invalid_argument& e) {
     facts["runs_as"] = std::string("not supported: ") + e.what();
   }
   if (args.tensors)
     for (const std::string& name : checkpoint.names())
-      facts["names"][name] = c10::str(c10::toString(checkpoint.info(name).dtype), " ",
+      facts["names"][name] = c10::str(dtype_name(checkpoint.info(name).dtype), " ",
                                       at::IntArrayRef(checkpoint.info(name).shape));
   if (args.common.json) {
     std::cout << facts.dump(1) << "\n";

@@ -104,11 +104,16 @@ void draw_plan(const std::string& path, const vae::RunPlan& plan, const Size& si
   };
   for (size_t id = 0; id < places.size(); ++id)
     canvas.fill(box(places[id].kept_rows, places[id].kept_cols), draw::rank_colour(owner[id]));
-  for (const Place& p : places) canvas.frame(box(p.rows, p.cols), {40, 40, 40});
+  for (const Place& p : places) {  // what is computed beyond it, paler
+    canvas.fill(box(p.rows, {p.kept_cols.end, p.cols.end}), {255, 255, 255}, 0.3);
+    canvas.fill(box({p.kept_rows.end, p.rows.end}, p.cols), {255, 255, 255}, 0.3);
+  }
   for (size_t id = 0; id < places.size(); ++id) {
     const draw::Box b = box(places[id].kept_rows, places[id].kept_cols);
-    canvas.text(b.left + 5, b.top + 5, c10::str("#", id), {0, 0, 0}, 2);
-    canvas.text(b.left + 5, b.top + 24, c10::str("rank ", owner[id]), {0, 0, 0}, 1);
+    canvas.frame(b, {40, 40, 40});
+    const draw::Colour ink = draw::ink_on(draw::rank_colour(owner[id]));
+    canvas.text(b.left + 5, b.top + 5, c10::str("#", id), ink, 2);
+    canvas.text(b.left + 5, b.top + 24, c10::str("rank ", owner[id]), ink);
   }
   write_picture(path, canvas.pixels());
 }

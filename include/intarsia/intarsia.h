@@ -1,6 +1,8 @@
 #pragma once
 // Everything public.
 #include <intarsia/checkpoint.h>
+#include <intarsia/compare.h>
+#include <intarsia/draw.h>
 #include <intarsia/error.h>
 #include <intarsia/executor.h>
 #include <intarsia/group.h>

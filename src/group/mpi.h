@@ -24,7 +24,8 @@ void finish();
 /// Tells the peers why this rank leaves the run. Never throws.
 void leave(const std::string& message) noexcept;
 
-/// Ends the process after leave(), once the peers have been told. Returns if join was never called.
+/// Ends the process after leave(), once the peers have been told. Returns if the last run was
+/// finished, or none was joined: then MPI is ended as usual when the process exits.
 void abandon(int exit_code);
 
 }  // namespace intarsia::mpi

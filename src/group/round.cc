@@ -38,7 +38,9 @@ std::vector<Header> Round::meet(std::vector<Offer> offers, bool want_headers) {
 
 void Round::meet_again(std::vector<Offer> offers) {
   count(offers);
-  transport_.meet(std::move(offers), false);
+  const bool checked = transport_.settings().checked;
+  const auto headers = transport_.meet(std::move(offers), checked);
+  if (checked) compare(headers);  // a rank that failed in between may be in another collective
 }
 
 std::vector<const void*> Round::fetch(const std::vector<Room>& rooms) {

@@ -66,6 +66,7 @@ class Threads : public Transport {
   std::vector<Header> meet(std::vector<Offer> offers, bool want_headers) override {
     bool stopped = false;
     const int64_t round = ++round_;
+    mine_ = offers[rank_].header;
     hub_->gate.change([&] {
       stopped = world_->failed() || !absent(round, true).empty();
       if (!stopped) arrive(round, std::move(offers));
@@ -171,45 +172,24 @@ class Threads : public Transport {
     if (!world_->failed()) {
       const auto ended = hub_->gate.locked([&] { return absent(round, true); });
       const auto late = hub_->gate.locked([&] { return absent(round, false); });
-      declare(ended.empty() ? waited_for(late) : has_ended(ended));
+      declare(ended.empty() ? did_not_come(late, mine_, settings_.timeout)
+                            : will_not_come(ended, mine_));
     }
     if (!hub_->gate.locked([&] { return hub_->complete >= round; })) fail_as_the_world();
   }
 
   [[noreturn]] void give_up_recv(int from, int64_t tag) {
-    const std::string which = c10::str(", for a message with tag ", tag);
-    if (from == rank_) fail(c10::str("rank ", world_rank(from), " has sent itself nothing", which));
+    if (from == rank_) fail(sent_itself_nothing(world_rank(from), tag));
     const bool ended = world_->ended(world_rank(from));
-    if (!world_->failed()) {
-      declare((ended ? has_ended({world_rank(from)}) : waited_for({world_rank(from)})) + which);
-    }
+    if (!world_->failed()) declare(no_message(world_rank(from), tag, ended, settings_.timeout));
     fail_as_the_world();
-  }
-
-  std::string waited_for(const std::vector<int>& ranks) const {
-    return c10::str("waited ", settings_.timeout.count(), " ms for ", name_ranks(ranks));
-  }
-
-  static std::string has_ended(const std::vector<int>& ranks) {
-    return name_ranks(ranks) + (ranks.size() == 1 ? " has" : " have") + " ended";
   }
 
   void declare(const std::string& what) {
     world_->fail(world_rank(rank_), c10::str(operation, ": ", what));
   }
 
-  [[noreturn]] void fail_as_the_world() const {
-    const Failure failure = *world_->failure();
-    if (failure.rank != world_rank(rank_)) {
-      fail(c10::str("rank ", failure.rank, " failed: ", failure.message));
-    }
-    fail(without_operation(failure.message));
-  }
-
-  std::string without_operation(const std::string& message) const {
-    const std::string prefix = c10::str(operation, ": ");
-    return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
-  }
+  [[noreturn]] void fail_as_the_world() const { fail_as(*world_->failure()); }
 
   const Offer& offered_by(int rank) const { return hub_->slots[round_ % 2][rank][rank_]; }
 
@@ -222,6 +202,7 @@ class Threads : public Transport {
   std::shared_ptr<ThreadWorld> world_;
   std::shared_ptr<ThreadHub> hub_;
   int64_t round_ = 0, released_ = 0;
+  Header mine_;           // of the last round
   bool reading_ = false;  // a round of this collective is complete: peers may read
 };
 

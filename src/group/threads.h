@@ -14,12 +14,6 @@ namespace intarsia {
 
 class ThreadHub;
 
-/// A failure that all ranks of a world share.
-struct Failure {
-  int rank;
-  std::string message;
-};
-
 /// The ranks of one process: who failed, who has ended, and the groups to wake then.
 class ThreadWorld {
  public:

@@ -23,6 +23,12 @@ struct Room {
   int64_t bytes = 0;
 };
 
+/// A failure that all ranks of a world share.
+struct Failure {
+  int rank;
+  std::string message;
+};
+
 /// How bytes move between the ranks of one group: the few steps that every collective is made of.
 ///
 ///   meet(offers)  [fetch(rooms)]  [meet(offers)  fetch(rooms)]  release()
@@ -79,6 +85,9 @@ class Transport {
     throw CommError(world_rank(rank_), operation, what);
   }
 
+  /// Throws what the world's failure is to this rank.
+  [[noreturn]] void fail_as(const Failure& failure) const;
+
   std::vector<int> world_ranks_;
   int rank_;
   Settings settings_;
@@ -89,6 +98,13 @@ std::string name_ranks(const std::vector<int>& ranks);
 
 /// "rank 2: halo: lost" without the "rank 2: " that its reader says already.
 std::string without_rank(int rank, const std::string& message);
+
+/// Words for who is missed where; `mine` is what this rank has come to.
+std::string did_not_come(const std::vector<int>& ranks, const Header& mine,
+                         std::chrono::milliseconds timeout);
+std::string will_not_come(const std::vector<int>& ranks, const Header& mine);
+std::string no_message(int from, int64_t tag, bool ended, std::chrono::milliseconds timeout);
+std::string sent_itself_nothing(int rank, int64_t tag);
 
 /// The point in time `timeout` from now; far away, never before now.
 std::chrono::steady_clock::time_point deadline_in(std::chrono::milliseconds timeout);

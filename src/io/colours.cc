@@ -59,9 +59,9 @@ Colour rank_colour(int64_t rank) {
   if (rank < kSafeCount) return kSafe[rank];
   const auto i = static_cast<double>(rank - kSafeCount);
   const double hue =
-      std::fmod(0.35 + i * 0.3819660113, 1);  // the golden angle: never near the last
+      std::fmod(0.32 + i * 0.3819660113, 1);  // the golden angle: never near the last
   constexpr double kLightness[] = {0.45, 0.82, 0.63};
-  return shown(kLightness[rank % 3], 0.13, hue);
+  return shown(kLightness[rank % 3], 0.16, hue);
 }
 
 Colour ink_on(Colour background) {
@@ -75,8 +75,8 @@ Colour ink_on(Colour background) {
 Colour ramp_colour(double share) {
   const double t = std::clamp(share, 0.0, 1.0);
   const double lightness = 0.13 + 0.84 * t;
-  const double chroma = 0.03 + 0.19 * std::sin(std::numbers::pi * std::min(t * 0.92 + 0.04, 1.0));
-  const double hue = std::fmod(0.76 + 0.53 * std::pow(t, 0.85), 1);
+  const double chroma = 0.03 + 0.17 * std::sin(std::numbers::pi * std::min(t * 0.92 + 0.04, 1.0));
+  const double hue = std::fmod(0.76 + 0.54 * t, 1);
   return shown(lightness, chroma, hue);
 }
 

@@ -43,7 +43,7 @@ struct Reader {
 void check_class(const Reader& r) {
   std::string name = "AutoencoderKL";
   r.read("_class_name", name);
-  check(name == "AutoencoderKL", r.path.string(), " describes a ", name,
+  check(name == "AutoencoderKL", r.path.string(), " describes an ", name,
         "; supported: AutoencoderKL");
 }
 

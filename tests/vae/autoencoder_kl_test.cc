@@ -169,7 +169,7 @@ TEST(KlConfig, WrongValuesAreRefusedByKey) {
   };
   EXPECT_REFUSED(config("{"), "is not JSON");
   EXPECT_REFUSED(config("[1]"), "not a JSON object");
-  EXPECT_REFUSED(config(R"({"_class_name":"AutoencoderDC"})"), "describes a AutoencoderDC");
+  EXPECT_REFUSED(config(R"({"_class_name":"AutoencoderDC"})"), "describes an AutoencoderDC");
   EXPECT_REFUSED(config(R"({"latent_channels":"four"})"), "latent_channels is \"four\"");
   EXPECT_REFUSED(config(R"({"block_out_channels":[30],"norm_num_groups":32})"),
                  "do not divide into 32 groups");
