@@ -39,7 +39,8 @@ std::vector<double> shares(int64_t total, double rate, const VideoConfig& config
   const int64_t patch = config.temporal_patch_size;
   int64_t count = 0;
   if (config.num_frames) {
-    count = static_cast<int64_t>(std::nearbyint(double(*config.num_frames) / double(patch))) * patch;
+    count =
+        static_cast<int64_t>(std::nearbyint(double(*config.num_frames) / double(patch))) * patch;
     count = std::min(count, whole_patches(double(total), patch));
   } else {
     const auto most = double(whole_patches(double(std::min(config.max_frames, total)), patch));
@@ -112,7 +113,8 @@ std::vector<double> patch_times(std::vector<double> times, int64_t temporal_patc
 
 std::string time_words(double seconds) {
   char digits[400];
-  const auto end = std::to_chars(digits, digits + sizeof digits, seconds, std::chars_format::fixed, 1);
+  const auto end =
+      std::to_chars(digits, digits + sizeof digits, seconds, std::chars_format::fixed, 1);
   return "<" + std::string(digits, end.ptr) + " seconds>";
 }
 

@@ -6,6 +6,7 @@
 
 #include "aten.h"
 #include "check.h"
+#include "io/eight_bits.h"
 #include "io/resize.h"
 #include "vision/pixel_values.h"
 
@@ -65,15 +66,11 @@ class Filler {
 };
 
 void check_rgb(const at::Tensor& rgb, int64_t dims, const char* shape) {
-  check(rgb.defined() && rgb.scalar_type() == at::kByte && rgb.dim() == dims &&
-            rgb.size(dims - 1) == 3 && rgb.numel() > 0 && rgb.device().is_cpu(),
-        "pixels to cut into patches must be uint8 ", shape, " on the CPU",
-        rgb.defined() ? c10::str(", not ", rgb.scalar_type(), " ", rgb.sizes()) : ", not undefined");
-}
-
-at::Tensor eight_bits(const Picture& picture) {
-  if (picture.bits == 8) return picture.pixels;
-  return picture.pixels.bitwise_right_shift(8).to(at::kByte);
+  check(
+      rgb.defined() && rgb.scalar_type() == at::kByte && rgb.dim() == dims &&
+          rgb.size(dims - 1) == 3 && rgb.numel() > 0 && rgb.device().is_cpu(),
+      "pixels to cut into patches must be uint8 ", shape, " on the CPU",
+      rgb.defined() ? c10::str(", not ", rgb.scalar_type(), " ", rgb.sizes()) : ", not undefined");
 }
 
 // What went wrong, and where.
@@ -110,7 +107,7 @@ Patches patches_of(const std::filesystem::path& picture, const ProcessorConfig& 
   const PictureInfo info = read_picture_info(picture);
   // The size is refused before a pixel is decoded.
   named(picture.string(), [&] { return grid_of(info.width, info.height, config); });
-  const at::Tensor rgb = eight_bits(read_picture(picture));
+  const at::Tensor rgb = io::eight_bits(read_picture(picture));
   return named(picture.string(), [&] { return patches_of(rgb, config, pixels); });
 }
 
@@ -134,8 +131,8 @@ VideoPatches patches_of_video(VideoReader& video, const VideoConfig& config, boo
     result.frames = named(video.name(), [&] { return sample_frames(info, config); });
   }
   const auto count = static_cast<int64_t>(result.frames.size());
-  const Grid grid = named(video.name(),
-                          [&] { return grid_of_video(count, info.width, info.height, config); });
+  const Grid grid =
+      named(video.name(), [&] { return grid_of_video(count, info.width, info.height, config); });
   result.patches = room_for(grid, config);
   Filler filler(result.patches, config, Pixels::kTorchvision);
   result.notes =

@@ -1,5 +1,7 @@
 #include "vision/pixel_values.h"
 
+#include <ATen/Parallel.h>
+
 #include "aten.h"
 
 namespace intarsia::vision {

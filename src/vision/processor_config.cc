@@ -12,7 +12,8 @@ namespace {
 constexpr int64_t kMostPixels = int64_t{1} << 40;
 
 // The classes, without the suffixes that say which backend computes.
-const std::vector<std::string> kPictureClasses = {"Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor",
+const std::vector<std::string> kPictureClasses = {"Qwen2VLImageProcessor",
+                                                  "Qwen2_5_VLImageProcessor",
                                                   "Qwen3VLImageProcessor", "Qwen3_5ImageProcessor"};
 constexpr const char* kQwen2Video = "Qwen2VLVideoProcessor";
 constexpr const char* kQwen3Video = "Qwen3VLVideoProcessor";
@@ -146,8 +147,8 @@ ProcessorConfig read_processor_config(const std::filesystem::path& path) {
   json->read("image_processor_type", config.name);
   const std::string name = without_backend(config.name);
   check(std::count(kPictureClasses.begin(), kPictureClasses.end(), name) == 1, json->file,
-        ": image_processor_type is ", config.name, "; supported: ", c10::Join(", ", kPictureClasses),
-        " (also with Fast or Pil behind)");
+        ": image_processor_type is ", config.name,
+        "; supported: ", c10::Join(", ", kPictureClasses), " (also with Fast or Pil behind)");
   read_common(*json, config);
   return config;
 }
