@@ -11,7 +11,8 @@
 // Pictures and videos as the patches that Qwen's vision encoders take.
 namespace intarsia {
 class VideoReader;
-}
+struct VideoInfo;
+}  // namespace intarsia
 namespace intarsia::vision {
 
 /// Patches of one item: temporal patches × rows × columns.
@@ -107,8 +108,8 @@ Patches patches_of_video(const at::Tensor& frames, const VideoConfig& config);
 /// Which of `total` frames shown at `rate` a second are taken, ascending. Qwen3's rule spreads them
 /// from the first frame to the last, Qwen2's takes every k-th and an even count.
 std::vector<int64_t> sample_frames(int64_t total, double rate, const VideoConfig& config);
-/// The same for frames shown at `times` (seconds, ascending), evenly in time.
-std::vector<int64_t> sample_frames(const std::vector<double>& times, const VideoConfig& config);
+/// The same of a video; where its frames are not evenly spaced, evenly in time.
+std::vector<int64_t> sample_frames(const VideoInfo& video, const VideoConfig& config);
 /// Of each temporal patch, the mean of its first and last frame's time. times: of the frames taken.
 std::vector<double> patch_times(std::vector<double> times, int64_t temporal_patch_size);
 /// As in Qwen3's prompts: "<0.2 seconds>".

@@ -1,5 +1,7 @@
 #include "io/resize.h"
 
+#include <ATen/Parallel.h>
+
 #include "aten.h"
 #include "check.h"
 #include "kernels/resample.h"
