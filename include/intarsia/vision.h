@@ -22,6 +22,7 @@ namespace intarsia::vision {
 /// What vision_config of a config.json says.
 struct VisionConfig {
   std::string model_type;  ///< qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_vl_moe, qwen3_5, …
+  std::string hidden_act = "gelu_pytorch_tanh";
   int64_t depth = 0;
   int64_t hidden = 0;
   int64_t heads = 0;
@@ -91,11 +92,12 @@ struct EncodeOptions {
 
 /// What each data-parallel rank runs.
 struct EncodePlan {
-  std::vector<std::vector<int64_t>> owners;  ///< unsplit items (or blocks) of each dp rank, in order
-  std::vector<int64_t> split;                ///< items that all dp ranks share
-  std::vector<double> loads;                 ///< flops of each dp rank
-  int64_t bucket = 0;                        ///< with blocks
-  Packing packing;                           ///< with blocks, dealt out
+  std::vector<std::vector<int64_t>>
+      owners;                  ///< unsplit items (or blocks) of each dp rank, in order
+  std::vector<int64_t> split;  ///< items that all dp ranks share
+  std::vector<double> loads;   ///< flops of each dp rank
+  int64_t bucket = 0;          ///< with blocks
+  Packing packing;             ///< with blocks, dealt out
 };
 EncodePlan plan_encode(const VisionConfig& config, std::span<const Grid> grids, int64_t dp,
                        const EncodeOptions& options);
