@@ -97,6 +97,7 @@ void write_video(const std::filesystem::path& path, const VideoRecipe& recipe) {
         must(av_packet_make_writable(packet.get()) >= 0, "a packet");
         std::memset(packet->data, 0x5a, static_cast<size_t>(packet->size));
       }
+      if (packet->duration == 0) packet->duration = 100;  // or players end a frame early
       av_packet_rescale_ts(packet.get(), encoder->time_base, stream->time_base);
       packet->stream_index = 0;
       must(av_interleaved_write_frame(raw, packet.get()) >= 0, "writing");

@@ -21,7 +21,7 @@ const VideoConfig kQwen3 = config_of(VideoConfig::Rule::kAllFrames);
 const VideoConfig kQwen2 = config_of(VideoConfig::Rule::kFrame);
 
 TEST(SampleFrames, AgreesWithTransformersInBothRules) {
-  for (const auto& c : vision_json("rules.json")["samples"]) {
+  for (const auto& c : rules("samples")) {
     for (const auto& [rule, key] : {std::pair{VideoConfig::Rule::kAllFrames, "all_frames"},
                                     {VideoConfig::Rule::kFrame, "frame"}}) {
       VideoConfig config = config_of(rule);

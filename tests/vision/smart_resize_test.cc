@@ -59,7 +59,7 @@ TEST(SmartResize, TheGoldenTableHolds) {
 }
 
 TEST(SmartResize, AgreesWithTransformersForPictures) {
-  for (const auto& c : vision_json("rules.json")["pictures"])
+  for (const auto& c : rules("pictures"))
     EXPECT_EQ(smart_resize(c[0], c[1], c[2], c[3], c[4]), (Size{c[5], c[6]})) << c;
 }
 
@@ -68,7 +68,7 @@ TEST(SmartResize, AgreesWithTransformersForFramesOfAVideo) {
   config.rule = VideoConfig::Rule::kAllFrames;
   config.patch_size = 16;
   int compared = 0;
-  for (const auto& c : vision_json("rules.json")["videos"]) {
+  for (const auto& c : rules("videos")) {
     if (c[0] < 2) continue;
     config.min_pixels = c[3];
     config.max_pixels = c[4];

@@ -16,6 +16,9 @@ inline nlohmann::json vision_json(const std::string& name) {
   return nlohmann::json::parse(std::ifstream(vision_data(name)));
 }
 
+/// What transformers' processors work out; kind: "pictures", "videos", "samples".
+inline nlohmann::json rules(const std::string& kind) { return vision_json("rules.json").at(kind); }
+
 /// The sizes of the Qwen3-VL models that are published.
 inline vision::ProcessorConfig qwen3_config() {
   vision::ProcessorConfig config;
