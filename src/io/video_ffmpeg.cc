@@ -121,8 +121,11 @@ class Decoding {
     const Owned<AVPacket> packet(av_packet_alloc());
     while (!done() && av_read_frame(source.file.get(), packet.get()) >= 0) {
       // A packet that is refused is a frame that is missing.
-      if (packet->stream_index == source.stream->index)
+      if (packet->stream_index == source.stream->index) {
+        // Frames that are neither wanted nor needed by others are not decoded.
+        decoder.skip_frame = is_wanted(*packet) ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
         if (avcodec_send_packet(&decoder, packet.get()) >= 0) drain(decoder);
+      }
       av_packet_unref(packet.get());
     }
     if (done()) return;
@@ -141,6 +144,12 @@ class Decoding {
 
  private:
   bool done() const { return next_ == wanted_.size(); }
+
+  bool is_wanted(const AVPacket& packet) const {
+    if (stamps_.empty() || packet.pts == AV_NOPTS_VALUE) return true;  // cannot be told
+    const auto at = std::lower_bound(stamps_.begin(), stamps_.end(), packet.pts);
+    return std::binary_search(wanted_.begin(), wanted_.end(), at - stamps_.begin());
+  }
 
   void give(const AVFrame& frame) { take_(static_cast<int64_t>(next_++), frame); }
 

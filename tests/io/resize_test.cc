@@ -5,6 +5,7 @@
 #include <intarsia/tensor_file.h>
 
 #include "io/picture_files.h"
+#include "kernels/resample.h"
 
 namespace intarsia::test {
 namespace {
@@ -59,6 +60,24 @@ TEST(Resize, BitsDoNotDependOnThreads) {
     EXPECT_TENSOR_EQ(io::resize(in, 97, 111), expected) << n;
   }
   at::set_num_threads(threads);
+}
+
+TEST(Resize, TheLoopsInAvx2GiveWhatThePlainOnesGive) {
+  const at::Tensor in = gradient(37, 61);
+  const auto* from = in.const_data_ptr<uint8_t>();
+  for (const int64_t side : {1, 2, 5, 18, 36, 38, 77, 200}) {
+    const auto along = kernels::bicubic_taps(61, side), across = kernels::bicubic_taps(37, side);
+    std::vector<uint8_t> rows[2], columns[2];
+    for (const bool avx2 : {false, kernels::has_avx2()}) {
+      rows[avx2].resize(37 * side * 3);
+      columns[avx2].resize(side * 61 * 3);
+      kernels::resample_along_rows(from, from + in.numel(), 37, along, rows[avx2].data(), avx2);
+      kernels::resample_across_rows(from, 61 * 3, across, 0, side, columns[avx2].data(), avx2);
+    }
+    if (!kernels::has_avx2()) GTEST_SKIP() << "no AVX2 here";
+    EXPECT_EQ(rows[0], rows[1]) << side;
+    EXPECT_EQ(columns[0], columns[1]) << side;
+  }
 }
 
 TEST(Resize, AFlatPictureStaysFlat) {

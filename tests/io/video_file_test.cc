@@ -183,6 +183,42 @@ TEST_F(VideoFile, FramesOfAReorderingCodecComeInOrderOfShowing) {
   }
 }
 
+TEST_F(VideoFile, AFrameIsTheSameWhicheverOthersAreRead) {
+  VideoRecipe recipe;
+  recipe.codec = "mpeg4";
+  recipe.format = AV_PIX_FMT_YUV420P;
+  recipe.width = 48;
+  recipe.height = 32;
+  recipe.b_frames = 2;
+  for (int i = 0; i < 30; ++i) {
+    const at::Tensor grey = gradient(32, 48 + i).select(2, 0).narrow(1, i, 48);
+    const at::Tensor flat = at::full({16, 24}, 100 + i, at::kByte);
+    recipe.frames.push_back({grey, flat, flat});
+  }
+  const auto video = made("a.mp4", recipe);
+  const auto all = frames_of(*video, up_to(30));
+  for (int64_t step : {2, 3, 5, 7, 13}) {
+    for (int64_t i = 0; i < 30; i += step)
+      EXPECT_TENSOR_EQ(frames_of(*video, {i}).at(0), all[static_cast<size_t>(i)]) << i;
+  }
+}
+
+TEST_F(VideoFile, ADamagedFileIsReadOrRefusedAndNothingElse) {
+  write_video(folder_.path / "a.mkv", rgb_video(scenes(3, 6, 6)));
+  const std::string bytes = read_bytes(folder_.path / "a.mkv");
+  for (size_t at = 0; at < bytes.size(); at += 7) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x81);
+    try {
+      const auto video = VideoReader::open(write_bytes(folder_.path / "damaged.mkv", damaged));
+      const auto count = static_cast<size_t>(video->info().frames());
+      EXPECT_EQ(frames_of(*video, up_to(video->info().frames())).size(), count) << at;
+    } catch (const std::invalid_argument& e) {
+      EXPECT_THAT(e.what(), HasSubstr("damaged.mkv"));
+    }
+  }
+}
+
 // B39: "expected 1226 frames, loaded 1225".
 TEST_F(VideoFile, FramesThatCannotBeDecodedAreStoodInForAndNoted) {
   const auto scene = scenes(6, 16, 16);
