@@ -172,7 +172,7 @@ TEST_F(VideoFile, FramesOfAReorderingCodecComeInOrderOfShowing) {
     recipe.frames.push_back({at::full({32, 32}, 20 + 10 * i, at::kByte),
                              at::full({16, 16}, 128, at::kByte),
                              at::full({16, 16}, 128, at::kByte)});
-  for (const std::string name : {"a.mp4", "a.mkv"}) {
+  for (const std::string name : {"a.mp4", "a.mkv", "a.avi"}) {
     const auto video = made(name, recipe);
     ASSERT_EQ(video->info().frames(), 20) << name;
     const auto frames = frames_of(*video, up_to(20));
@@ -195,11 +195,11 @@ TEST_F(VideoFile, AFrameIsTheSameWhicheverOthersAreRead) {
     const at::Tensor flat = at::full({16, 24}, 100 + i, at::kByte);
     recipe.frames.push_back({grey, flat, flat});
   }
-  const auto video = made("a.mp4", recipe);
-  const auto all = frames_of(*video, up_to(30));
-  for (int64_t step : {2, 3, 5, 7, 13}) {
-    for (int64_t i = 0; i < 30; i += step)
-      EXPECT_TENSOR_EQ(frames_of(*video, {i}).at(0), all[static_cast<size_t>(i)]) << i;
+  for (const std::string name : {"a.mp4", "a.avi"}) {  // an AVI has no times of showing
+    const auto video = made(name, recipe);
+    const auto all = frames_of(*video, up_to(30));
+    for (int64_t i = 0; i < 30; ++i)
+      EXPECT_TENSOR_EQ(frames_of(*video, {i}).at(0), all[static_cast<size_t>(i)]) << name << i;
   }
 }
 

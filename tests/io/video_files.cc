@@ -22,6 +22,7 @@ io::Owned<AVCodecContext> open_encoder(const VideoRecipe& recipe, bool global_he
   encoder->height = recipe.height;
   encoder->pix_fmt = recipe.format;
   encoder->time_base = {1, 1000};
+  if (recipe.stamps.empty()) encoder->time_base = {1, 10};
   encoder->colorspace = recipe.space;
   encoder->color_range = recipe.range;
   encoder->max_b_frames = recipe.b_frames;
@@ -61,7 +62,7 @@ io::Owned<AVFrame> frame_of(const VideoRecipe& recipe, size_t index) {
                   plane.data_ptr<uint8_t>() + y * plane.size(1),
                   static_cast<size_t>(plane.size(1)));
   }
-  frame->pts = recipe.stamps.empty() ? static_cast<int64_t>(index) * 100 : recipe.stamps[index];
+  frame->pts = recipe.stamps.empty() ? static_cast<int64_t>(index) : recipe.stamps[index];
   return frame;
 }
 
@@ -97,7 +98,8 @@ void write_video(const std::filesystem::path& path, const VideoRecipe& recipe) {
         must(av_packet_make_writable(packet.get()) >= 0, "a packet");
         std::memset(packet->data, 0x5a, static_cast<size_t>(packet->size));
       }
-      if (packet->duration == 0) packet->duration = 100;  // or players end a frame early
+      if (packet->duration == 0)
+        packet->duration = recipe.stamps.empty() ? 1 : 100;  // or players end a frame early
       av_packet_rescale_ts(packet.get(), encoder->time_base, stream->time_base);
       packet->stream_index = 0;
       must(av_interleaved_write_frame(raw, packet.get()) >= 0, "writing");
