@@ -8,7 +8,7 @@ namespace intarsia::io {
 /// Whose bits a resize has. They are up to two grey levels apart.
 enum class Resizer {
   kPillow,  ///< Image.resize(…, BICUBIC) of Pillow 13: tall pictures are shrunk vertically first
-  kPillow12,     ///< of Pillow 12 and before: always horizontally first (12.2 and 12.3 differ where
+  kPillow12,     ///< of Pillow 12 and before: horizontally first (late releases of 12 differ where
                  ///< a picture is 100 times as high as wide)
   kTorchvision,  ///< resize(…, BICUBIC, antialias=True) of torchvision
 };

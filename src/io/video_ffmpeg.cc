@@ -69,11 +69,12 @@ const int32_t* display_matrix(const AVStream& stream) {
 #endif
 }
 
-// When frames are shown, in the stream's units, ascending; and how many there are.
+// When frames are shown, in the stream's units, ascending.
 struct Stamps {
   std::vector<int64_t> shown;
   int64_t packets = 0;
   bool complete = true;  ///< every frame has one
+  bool exact = true;     ///< and decoded frames have the same ones
 };
 
 Stamps read_stamps(const Source& source) {
@@ -84,6 +85,7 @@ Stamps read_stamps(const Source& source) {
     if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0) continue;
     ++stamps.packets;
     const int64_t at = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+    if (packet->pts == AV_NOPTS_VALUE) stamps.exact = false;  // AVI: only when to decode
     if (at == AV_NOPTS_VALUE) {
       stamps.complete = false;
     } else {
@@ -121,8 +123,11 @@ class Decoding {
     const Owned<AVPacket> packet(av_packet_alloc());
     while (!done() && av_read_frame(source.file.get(), packet.get()) >= 0) {
       // A packet that is refused is a frame that is missing.
-      if (packet->stream_index == source.stream->index)
+      if (packet->stream_index == source.stream->index) {
+        // Frames that are neither wanted nor needed by others are not decoded.
+        decoder.skip_frame = is_wanted(*packet) ? AVDISCARD_DEFAULT : AVDISCARD_NONREF;
         if (avcodec_send_packet(&decoder, packet.get()) >= 0) drain(decoder);
+      }
       av_packet_unref(packet.get());
     }
     if (done()) return;
@@ -141,6 +146,12 @@ class Decoding {
 
  private:
   bool done() const { return next_ == wanted_.size(); }
+
+  bool is_wanted(const AVPacket& packet) const {
+    if (stamps_.empty() || packet.pts == AV_NOPTS_VALUE) return true;  // cannot be told
+    const auto at = std::lower_bound(stamps_.begin(), stamps_.end(), packet.pts);
+    return std::binary_search(wanted_.begin(), wanted_.end(), at - stamps_.begin());
+  }
 
   void give(const AVFrame& frame) { take_(static_cast<int64_t>(next_++), frame); }
 
@@ -204,8 +215,8 @@ class FileReader : public VideoReader {
     if (seconds.empty())
       for (int64_t i = 0; i < stamps.packets; ++i)
         seconds.push_back(static_cast<double>(i) / (stated > 0 ? stated : 25));
-    stamps_ = std::move(stamps.shown);
     set_times(std::move(seconds), stated, info_);
+    if (stamps.exact) stamps_ = std::move(stamps.shown);
   }
 
   std::vector<std::string> read_frames(const std::vector<int64_t>& indices,
@@ -232,7 +243,7 @@ class FileReader : public VideoReader {
   std::filesystem::path path_;
   VideoOptions options_;
   Turn turn_;
-  std::vector<int64_t> stamps_;  ///< empty: the file has none
+  std::vector<int64_t> stamps_;  ///< empty: frames are told by counting
 };
 
 }  // namespace

@@ -64,8 +64,8 @@ at::Tensor PixelConverter::rgb_of(const AVFrame& frame, const std::string& name)
   check(description != nullptr && sws_isSupportedInput(format) != 0, name,
         " has frames of a pixel format that cannot be converted to RGB");
   const int channels = has_alpha(*description) ? 4 : 3;
-  constexpr int kFlags =
-      SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_BITEXACT;
+  // The bits that PyAV and others give, and so transformers gets. Chroma is not interpolated.
+  constexpr int kFlags = SWS_BILINEAR;
   const auto wanted = channels == 4 ? AV_PIX_FMT_RGBA : AV_PIX_FMT_RGB24;
   scaler_.reset(sws_getCachedContext(scaler_.release(), frame.width, frame.height, format,
                                      static_cast<int>(width_), static_cast<int>(height_), wanted,

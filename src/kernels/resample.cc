@@ -100,13 +100,12 @@ Taps bicubic_taps(int64_t in, int64_t out) {
 }
 
 void resample_along_rows(const uint8_t* in, const uint8_t* in_end, int64_t rows, const Taps& taps,
-                         uint8_t* out) {
-  const bool fast = has_avx2();
+                         uint8_t* out, bool avx2) {
   for (int64_t y = 0; y < rows;) {
-    const int64_t n = fast ? std::min<int64_t>(4, rows - y) : 1;
+    const int64_t n = avx2 ? std::min<int64_t>(4, rows - y) : 1;
     const uint8_t* from = in + y * taps.in * 3;
     uint8_t* to = out + y * taps.out * 3;
-    const int64_t done = fast ? along_rows_avx2(from, in_end, n, taps, to) : 0;
+    const int64_t done = avx2 ? along_rows_avx2(from, in_end, n, taps, to) : 0;
     for (int64_t r = 0; r < n; ++r)
       along_row(from + r * taps.in * 3, taps, done, to + r * taps.out * 3);
     y += n;
@@ -114,10 +113,9 @@ void resample_along_rows(const uint8_t* in, const uint8_t* in_end, int64_t rows,
 }
 
 void resample_across_rows(const uint8_t* in, int64_t bytes, const Taps& taps, int64_t begin,
-                          int64_t end, uint8_t* out) {
-  const bool fast = has_avx2();
+                          int64_t end, uint8_t* out, bool avx2) {
   for (int64_t y = begin; y < end; ++y, out += bytes) {
-    const int64_t done = fast ? across_rows_avx2(in, bytes, taps, y, out) : 0;
+    const int64_t done = avx2 ? across_rows_avx2(in, bytes, taps, y, out) : 0;
     across_row(in, bytes, taps, y, done, out);
   }
 }

@@ -20,14 +20,17 @@ struct Taps {
 /// in, out ≥ 1.
 Taps bicubic_taps(int64_t in, int64_t out);
 
+/// Whether this CPU can do the inner loops in AVX2: the same integers as the plain ones.
+bool has_avx2();
+
 /// Rows of taps.in pixels become rows of taps.out pixels; rows lie one after the other. No byte at
-/// or after in_end is read.
+/// or after in_end is read. avx2: only where has_avx2().
 void resample_along_rows(const uint8_t* in, const uint8_t* in_end, int64_t rows, const Taps& taps,
-                         uint8_t* out);
+                         uint8_t* out, bool avx2 = has_avx2());
 
 /// Rows [begin, end) of the output, whose row `begin` is at `out`; a row has `bytes` bytes. in:
 /// the first of taps.in rows.
 void resample_across_rows(const uint8_t* in, int64_t bytes, const Taps& taps, int64_t begin,
-                          int64_t end, uint8_t* out);
+                          int64_t end, uint8_t* out, bool avx2 = has_avx2());
 
 }  // namespace intarsia::kernels

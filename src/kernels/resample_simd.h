@@ -1,13 +1,10 @@
 #pragma once
 #include "kernels/resample.h"
 
-// The inner loops in AVX2; the same integers as the plain ones.
+// The inner loops in AVX2; to be called only where has_avx2().
 namespace intarsia::kernels {
 
 constexpr int kPrecisionBits = 32 - 8 - 2;
-
-/// False where this CPU or this compiler has no AVX2: then the other two must not be called.
-bool has_avx2();
 
 /// Up to 4 rows at once. As resample_along_rows; returns from which output on the rest of the row
 /// is left to do, because its taps would read at or after in_end.

@@ -37,24 +37,26 @@ class Filler {
         resizer_(resizer_of(pixels)),
         levels_(levels_of(config, pixels)) {}
 
-  void add(const at::Tensor& rgb) {
+  /// repeats: how many frames of its temporal patch it is.
+  void add(const at::Tensor& rgb, int64_t repeats = 1) {
     const Grid& grid = patches_.grid;
     last_ = io::resize(rgb, grid.h * config_.patch_size, grid.w * config_.patch_size, resizer_);
-    write();
+    write(repeats);
   }
   /// The last frame fills what is left of its temporal patch.
   void finish() {
-    while (frames_ % config_.temporal_patch_size != 0) write();
-    TORCH_INTERNAL_ASSERT(frames_ == patches_.grid.t * config_.temporal_patch_size);
+    const int64_t left = patches_.grid.t * config_.temporal_patch_size - frames_;
+    TORCH_INTERNAL_ASSERT(left >= 0 && left < config_.temporal_patch_size);
+    if (left > 0) write(left);
   }
 
  private:
-  void write() {
+  void write(int64_t repeats) {
     const int64_t patch = frames_ / config_.temporal_patch_size;
     const int64_t floats = patches_.grid.h * patches_.grid.w * config_.features();
     write_frame(last_, patches_.grid, config_, levels_, frames_ % config_.temporal_patch_size,
-                patches_.values.data_ptr<float>() + patch * floats);
-    ++frames_;
+                repeats, patches_.values.data_ptr<float>() + patch * floats);
+    frames_ += repeats;
   }
 
   Patches& patches_;
@@ -97,7 +99,7 @@ Patches patches_of(const at::Tensor& rgb, const ProcessorConfig& config, Pixels 
   check_rgb(rgb, 3, "[H, W, 3]");
   Patches patches = room_for(grid_of(rgb.size(1), rgb.size(0), config), config);
   Filler filler(patches, config, pixels);
-  filler.add(rgb);
+  filler.add(rgb, config.temporal_patch_size);
   filler.finish();
   return patches;
 }

@@ -2,6 +2,8 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
+
 #include "aten.h"
 
 namespace intarsia::vision {
@@ -30,13 +32,14 @@ float level_as_torchvision(int v, const ProcessorConfig& config, size_t channel)
 
 // One patch of one frame; from: its first pixel, to: its row of values.
 void write_patch(const uint8_t* from, int64_t width, const ProcessorConfig& config,
-                 const Levels& levels, int64_t slot, float* to) {
+                 const Levels& levels, int64_t slot, int64_t repeats, float* to) {
   const int64_t p = config.patch_size;
   for (int64_t c = 0; c < 3; ++c) {
     const auto& level = levels[static_cast<size_t>(c)];
     float* plane = to + (c * config.temporal_patch_size + slot) * p * p;
     for (int64_t y = 0; y < p; ++y)
       for (int64_t x = 0; x < p; ++x) plane[y * p + x] = level[from[(y * width + x) * 3 + c]];
+    for (int64_t r = 1; r < repeats; ++r) std::copy_n(plane, p * p, plane + r * p * p);
   }
 }
 
@@ -53,7 +56,7 @@ Levels levels_of(const ProcessorConfig& config, Pixels pixels) {
 }
 
 void write_frame(const at::Tensor& rgb, const Grid& grid, const ProcessorConfig& config,
-                 const Levels& levels, int64_t slot, float* values) {
+                 const Levels& levels, int64_t slot, int64_t repeats, float* values) {
   TORCH_INTERNAL_ASSERT(rgb.is_contiguous() && rgb.size(0) == grid.h * config.patch_size &&
                         rgb.size(1) == grid.w * config.patch_size);
   const auto* pixels = rgb.const_data_ptr<uint8_t>();
@@ -63,7 +66,7 @@ void write_frame(const at::Tensor& rgb, const Grid& grid, const ProcessorConfig&
       for (int64_t x = 0; x < grid.w; ++x) {
         const int64_t cell = (y / m) * (grid.w / m) + x / m;
         const int64_t row = (cell * m + y % m) * m + x % m;
-        write_patch(pixels + (y * p * width + x * p) * 3, width, config, levels, slot,
+        write_patch(pixels + (y * p * width + x * p) * 3, width, config, levels, slot, repeats,
                     values + row * config.features());
       }
     }
