@@ -73,12 +73,16 @@ struct Case {
   int64_t block;  ///< 0: none
 };
 
+void PrintTo(const Case& c, std::ostream* out) { *out << c.model; }
+
 std::vector<Case> every_split() {
   std::vector<Case> all;
   for (const char* model : {"qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5"})
     for (const auto& [tp, dp] :
          {std::pair{1, 1}, {2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 3}, {4, 2}, {1, 8}})
-      for (const int64_t block : {0, 256}) all.push_back({model, tp, dp, block});
+      for (const int64_t block : {0, 256})
+        if (tp <= 2 || model != std::string("qwen3_vl_moe"))  // it has two heads
+          all.push_back({model, tp, dp, block});
   return all;
 }
 
@@ -160,6 +164,59 @@ TEST_P(Models, ABatchIsEachItemAloneBitForBit) {
     const Encoded alone = encoder.encode({items[i]});
     EXPECT_TENSOR_EQ(batch.items[i].main, alone.items[0].main);
   }
+}
+
+TEST(Encoder, ATpThatDoesNotDivideIsRefusedWithThoseThatDo) {
+  test::run_ranks(3, [&](Group& world) {
+    EXPECT_REFUSED(Encoder::load(kData / "qwen3_vl", world, {.tp = 3}), "these do: [1, 2, 4");
+    const auto encoder =
+        Encoder::load(kData / "qwen3_vl", world, {.tp = 3, .replicate_if_illegal = true});
+    EXPECT_EQ(encoder.split(), (TpDp{1, 3}));
+    EXPECT_THAT(encoder.notes(), testing::Contains(testing::HasSubstr("tp 1, dp 3")));
+  });
+}
+
+class EncoderRanks : public test::Ranks {};
+INTARSIA_RANKS(EncoderRanks);
+
+TEST_P(EncoderRanks, OneBadItemFailsAloneAndNothingHangs) {
+  const Golden& g = golden("qwen3_vl");
+  const Item good = g.item(g.of("vision_tower")[0]);
+  Item unreadable = good, misshapen = good, nan = good;
+  unreadable.name = "broken.png";
+  unreadable.patches = []() -> at::Tensor { throw std::invalid_argument("cut short"); };
+  misshapen.name = "short.png";
+  misshapen.patches = [x = good.patches()] { return x.narrow(0, 0, 4); };
+  nan.name = "nan.png";
+  nan.patches = [x = good.patches()] { return at::full_like(x, NAN); };
+  test::run_ranks(GetParam(), [&](Group& world) {
+    const auto encoder = Encoder::load(g.folder, world);
+    for (const int64_t block : {0, 256}) {
+      const Encoded out =
+          encoder.encode({good, unreadable, good, misshapen, nan}, {.block_size = block});
+      EXPECT_EQ(out.items[0].error, "");
+      EXPECT_THAT(out.items[1].error, testing::HasSubstr("broken.png: cut short"));
+      EXPECT_TENSOR_EQ(out.items[2].main, out.items[0].main);
+      EXPECT_THAT(out.items[3].error, testing::HasSubstr("its grid asks for"));
+      EXPECT_THAT(out.items[4].error, testing::HasSubstr("NaN"));
+      expect_case(g, g.of("vision_tower")[0], out.items[0]);
+    }
+    EXPECT_TRUE(encoder.encode({}).items.empty()) << "no item at all";
+    EXPECT_EQ(encoder.encode({good}).items.size(), 1u) << "fewer items than ranks";
+    EXPECT_THAT(
+        encoder.encode({unreadable}, {.split = EncodeOptions::Split::kAlways}).items[0].error,
+        testing::HasSubstr("cut short"));
+  });
+}
+
+TEST(Encoder, DifferentListsAreRefusedOnEveryRank) {
+  const Golden& g = golden("qwen3_vl");
+  const Item item = g.item(g.of("vision_tower")[0]);
+  test::run_ranks(2, [&](Group& world) {
+    const auto encoder = Encoder::load(g.folder, world);
+    const std::vector<Item> mine(size_t(1 + world.rank()), item);
+    EXPECT_REFUSED(encoder.encode(mine), "were given different items");
+  });
 }
 
 TEST(WindowIndex, IsThatOfTransformers) {
