@@ -37,6 +37,31 @@ void add_vae(CLI::App& verb, VaeFlags& f, const std::string& prefix) {
       ->capture_default_str();
 }
 
+void add_vision(CLI::App& verb, VisionFlags& f) {
+  verb.add_option("--tp", f.tp, "ranks that share one copy of the weights")
+      ->check(CLI::Range(1, 1024));
+  verb.add_option("--dp", f.dp, "copies of the weights; left out: ranks / tp")
+      ->check(CLI::Range(1, 1024));
+  verb.add_option("--tp-fallback", f.tp_fallback,
+                  "a tp that does not divide the model: refuse, or replicate it on every rank")
+      ->capture_default_str();
+  verb.add_option("--packing", f.packing,
+                  "none (each item at its own size) or blocks (of one size, with padding)")
+      ->capture_default_str();
+  verb.add_option("--block-size", f.block_size, "patches of a block")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  verb.add_option("--buckets", f.buckets,
+                  "with blocks: allowed totals of patches, as 2048,8192; left out: powers of two");
+  verb.add_option("--split", f.split,
+                  "share one large item among the dp ranks: auto, never or always")
+      ->capture_default_str();
+  verb.add_option("--resize", f.resize, "pillow, pillow-12 or torchvision, as transformers has it")
+      ->capture_default_str();
+  verb.add_option("--max-pixels", f.max_pixels, "larger pictures and frames are refused")
+      ->capture_default_str();
+}
+
 void add_example(CLI::App& verb, const std::string& command) {
   verb.footer("Example:\n  " + command);
 }

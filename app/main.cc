@@ -131,12 +131,50 @@ void add_plan(CLI::App& group, Verb& verb) {
   v->callback([args, &verb] { verb = [args] { return vae_plan(*args); }; });
 }
 
+void add_vision_encode(CLI::App& group, Verb& verb) {
+  auto args = std::make_shared<VisionEncodeArgs>();
+  auto* v = group.add_subcommand("encode", "pictures and videos to embeddings");
+  v->add_option("MODEL", args->model, "a model's folder (Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Qwen3.5)")
+      ->required();
+  v->add_option("FILE", args->files, "PNG, JPEG, a video, or a folder of frames")->required();
+  v->add_option("-o,--out", args->out,
+                "embeddings: one .safetensors (.npy for one item), or a folder")
+      ->required();
+  v->add_flag("--jsonl", args->jsonl, "a line of JSON for each item");
+  v->add_flag("--similarity", args->similarity, "cosines of the items' mean rows");
+  v->add_option("--metrics", args->metrics, "a file in Prometheus' text format");
+  v->add_flag("--timings", args->timings, "busy, in collectives and bytes of each rank");
+  add_vision(*v, args->flags);
+  add_common(*v, args->common);
+  add_example(*v,
+              "intarsia vision encode tests/data/vision/qwen3_vl assets/tiny-vae/photos/coffee.png "
+              "assets/tiny-vae/photos/rocket.jpg -o embeddings/ --ranks 4 --tp 2 --similarity");
+  v->callback([args, &verb] { verb = [args] { return vision_encode(*args); }; });
+}
+
+void add_vision_plan(CLI::App& group, Verb& verb) {
+  auto args = std::make_shared<VisionPlanArgs>();
+  auto* v = group.add_subcommand(
+      "plan", "grids, rows, blocks, who runs what; from headers, no weights are read");
+  v->add_option("MODEL", args->model, "a model's folder")->required();
+  v->add_option("FILE", args->files, "PNG, JPEG, a video, or a folder of frames")->required();
+  v->add_option("-o,--out", args->out, "picture of the ranks' work (.png)");
+  add_vision(*v, args->flags);
+  add_common(*v, args->common);
+  add_example(*v,
+              "intarsia vision plan tests/data/vision/qwen3_vl assets/tiny-vae/photos/coffee.png "
+              "assets/tiny-vae/photos/mosaic.jpg --ranks 4 --packing blocks");
+  v->callback([args, &verb] { verb = [args] { return vision_plan(*args); }; });
+}
+
 void add_verify(CLI::App& app, Verb& verb) {
   auto args = std::make_shared<VerifyArgs>();
   auto* v = app.add_subcommand("verify",
                                "run the reference cases of a folder (model, cases.json, tensors)");
   v->add_option("DIR", args->folder, "folder with cases.json")->required();
   v->add_option("--filter", args->filter, "only cases with this in their name");
+  v->add_option("--tp", args->tp, "vision encoders: ranks that share one copy of the weights")
+      ->check(CLI::Range(1, 1024));
   add_common(*v, args->common);
   add_example(*v, "intarsia verify tests/data/vae/kl_sd --ranks 4");
   v->callback([args, &verb] { verb = [args] { return verify(*args); }; });
@@ -191,6 +229,10 @@ int main(int argc, char** argv) {
   add_roundtrip(*group, verb);
   add_compare(*group, verb);
   add_plan(*group, verb);
+  auto* vision = app.add_subcommand("vision", "encode pictures and videos on tp x dp ranks");
+  vision->require_subcommand(1);
+  add_vision_encode(*vision, verb);
+  add_vision_plan(*vision, verb);
   add_verify(app, verb);
   add_info(app, verb);
   app.footer(

@@ -80,8 +80,43 @@ struct PlanArgs {
 };
 int vae_plan(const PlanArgs& args);
 
+/// How a vision encoder is run.
+struct VisionFlags {
+  std::optional<int64_t> tp, dp;
+  std::string tp_fallback = "refuse";
+  std::string packing = "none";
+  int64_t block_size = 2048;
+  std::string buckets;
+  std::string split = "auto";
+  std::string resize = "pillow";
+  int64_t max_pixels = 268'435'456;
+};
+
+struct VisionEncodeArgs {
+  Common common;
+  VisionFlags flags;
+  std::string model;
+  std::vector<std::string> files;
+  std::string out;
+  std::string metrics;
+  bool jsonl = false;
+  bool similarity = false;
+  bool timings = false;
+};
+int vision_encode(const VisionEncodeArgs& args);
+
+struct VisionPlanArgs {
+  Common common;
+  VisionFlags flags;
+  std::string model;
+  std::vector<std::string> files;
+  std::string out;
+};
+int vision_plan(const VisionPlanArgs& args);
+
 struct VerifyArgs {
   Common common;
+  std::optional<int64_t> tp;  ///< vision encoders: ranks that share the weights
   std::string folder;
   std::string filter;
 };

@@ -64,6 +64,12 @@ CaseFolder open_folder(const std::string& path) {
   return folder;
 }
 
+/// By the first case: those of vision encoders have an id, those of VAEs a name.
+bool is_vision(const CaseFolder& folder) {
+  const json& all = folder.cases.at("cases");
+  return !all.empty() && all.front().is_object() && all.front().contains("id");
+}
+
 const char* word_for(Status status) {
   switch (status) {
     case Status::kOk:
@@ -129,7 +135,8 @@ int verify(const VerifyArgs& args) {
   Shared<CaseFolder> folder([&] { return open_folder(args.folder); });
   int code = 1;
   on_ranks(args.common, [&](Group& group) {
-    const auto results = verify_vae(folder.get(), args, group);
+    const auto results = is_vision(folder.get()) ? verify_vision(folder.get(), args, group)
+                                                 : verify_vae(folder.get(), args, group);
     int64_t verdict = 0;
     if (group.rank() == 0) {
       args.common.json ? print_json(results) : print_text(results);

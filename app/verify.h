@@ -46,5 +46,8 @@ class Judge {
 
 /// Runs the VAE cases; collective. Results on every rank, judged on rank 0.
 std::vector<CaseResult> verify_vae(const CaseFolder& folder, const VerifyArgs& args, Group& group);
+/// The same for the cases of a vision encoder.
+std::vector<CaseResult> verify_vision(const CaseFolder& folder, const VerifyArgs& args,
+                                      Group& world);
 
 }  // namespace intarsia::app

@@ -11,3 +11,5 @@
 #include <intarsia/plan.h>
 #include <intarsia/tensor_file.h>
 #include <intarsia/vae.h>
+#include <intarsia/video.h>
+#include <intarsia/vision_input.h>
