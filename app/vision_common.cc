@@ -27,7 +27,8 @@ Input video_input(const std::string& file, const Processors& p) {
   const auto video = VideoReader::open(file, {.limits = p.limits});
   const bool folder = fs::is_directory(file);
   const auto& times = video->info().times;
-  const auto taken = folder ? std::vector<int64_t>() : vision::sample_frames(video->info(), p.video);
+  const auto taken =
+      folder ? std::vector<int64_t>() : vision::sample_frames(video->info(), p.video);
   std::vector<double> shown;
   for (const int64_t i : taken) shown.push_back(times[i]);
   if (folder) shown = times;
