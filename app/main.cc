@@ -146,9 +146,10 @@ void add_vision_encode(CLI::App& group, Verb& verb) {
   v->add_flag("--timings", args->timings, "busy, in collectives and bytes of each rank");
   add_vision(*v, args->flags);
   add_common(*v, args->common);
-  add_example(*v,
-              "intarsia vision encode tests/data/vision/qwen3_vl assets/tiny-vae/photos/coffee.png "
-              "assets/tiny-vae/photos/rocket.jpg -o embeddings/ --ranks 4 --tp 2 --similarity");
+  add_example(
+      *v,
+      "intarsia vision encode assets/shapes-vl assets/shapes-vl/scenes/*.png -o embeddings/ "
+      "--ranks 4 --tp 2 --similarity");
   v->callback([args, &verb] { verb = [args] { return vision_encode(*args); }; });
 }
 
@@ -161,10 +162,26 @@ void add_vision_plan(CLI::App& group, Verb& verb) {
   v->add_option("-o,--out", args->out, "picture of the ranks' work (.png)");
   add_vision(*v, args->flags);
   add_common(*v, args->common);
-  add_example(*v,
-              "intarsia vision plan tests/data/vision/qwen3_vl assets/tiny-vae/photos/coffee.png "
-              "assets/tiny-vae/photos/mosaic.jpg --ranks 4 --packing blocks");
+  add_example(
+      *v,
+      "intarsia vision plan assets/shapes-vl assets/shapes-vl/scenes/*.png --ranks 4 --packing "
+      "blocks --block-size 1024");
   v->callback([args, &verb] { verb = [args] { return vision_plan(*args); }; });
+}
+
+void add_vision_bench(CLI::App& group, Verb& verb) {
+  auto args = std::make_shared<VisionBenchArgs>();
+  auto* v = group.add_subcommand("bench", "time of every tp x dp, in turns, on a mix of sizes");
+  v->add_option("MODEL", args->model, "a model's folder")->required();
+  v->add_option("--mix", args->mix, "WIDTHxHEIGHT:COUNT, separated by commas")
+      ->capture_default_str();
+  v->add_option("--block-size", args->block_size, "also with blocks of so many patches; 0: not")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  v->add_option("--rounds", args->rounds, "how often each is run")->capture_default_str();
+  add_common(*v, args->common);
+  add_example(*v, "intarsia vision bench assets/shapes-vl --ranks 2");
+  v->callback([args, &verb] { verb = [args] { return vision_bench(*args); }; });
 }
 
 void add_verify(CLI::App& app, Verb& verb) {
@@ -233,6 +250,7 @@ int main(int argc, char** argv) {
   vision->require_subcommand(1);
   add_vision_encode(*vision, verb);
   add_vision_plan(*vision, verb);
+  add_vision_bench(*vision, verb);
   add_verify(app, verb);
   add_info(app, verb);
   app.footer(

@@ -114,6 +114,15 @@ struct VisionPlanArgs {
 };
 int vision_plan(const VisionPlanArgs& args);
 
+struct VisionBenchArgs {
+  Common common;
+  std::string model;
+  std::string mix = "256x256:8,640x480:4,1280x720:1";
+  int64_t block_size = 4096;
+  int64_t rounds = 3;
+};
+int vision_bench(const VisionBenchArgs& args);
+
 struct VerifyArgs {
   Common common;
   std::optional<int64_t> tp;  ///< vision encoders: ranks that share the weights

@@ -96,8 +96,8 @@ std::string timings_of(const vision::Encoded& out) {
 }
 
 /// Prometheus' text format.
-std::string metrics(const vision::Encoded& out, const vision::VisionConfig& config,
-                    double seconds) {
+std::string metrics(const vision::Encoded& out, const std::vector<Embedding>& all,
+                    const vision::VisionConfig& config, double seconds) {
   std::string text;
   const auto metric = [&](const std::string& name, const char* type, const std::string& help,
                           double value, const std::string& labels = "") {
@@ -106,12 +106,11 @@ std::string metrics(const vision::Encoded& out, const vision::VisionConfig& conf
     text += name + labels + " " + c10::str(value) + "\n";
   };
   double patches = 0, failed = 0;
-  for (const Embedding& e : out.items) {
+  for (const Embedding& e : all) {
     if (e.error.empty()) patches += double(e.grid.patches());
     failed += !e.error.empty();
   }
-  metric("intarsia_vision_items_total", "counter", "Items encoded.",
-         double(out.items.size()) - failed);
+  metric("intarsia_vision_items_total", "counter", "Items encoded.", double(all.size()) - failed);
   metric("intarsia_vision_rejected_items_total", "counter", "Items that failed.", failed);
   metric("intarsia_vision_patches_total", "counter", "Patches encoded.", patches);
   metric("intarsia_vision_rows_total", "counter", "Output rows.", patches / double(config.cell()));
@@ -149,7 +148,8 @@ int report(const VisionEncodeArgs& args, const Outputs& outputs, const std::vect
   const auto all = by_input(inputs, items, out.items);
   const auto files = write(outputs, inputs, all);
   say_all(args.common, out.notes);
-  if (!args.metrics.empty()) io::write_file(args.metrics, metrics(out, encoder.config(), seconds));
+  if (!args.metrics.empty())
+    io::write_file(args.metrics, metrics(out, all, encoder.config(), seconds));
   json lines = json::array();
   size_t failed = 0;
   for (size_t i = 0; i < all.size(); ++i) {
