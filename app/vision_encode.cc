@@ -88,10 +88,12 @@ std::string similarity(const std::vector<Input>& inputs, const std::vector<Embed
 }
 
 std::string timings_of(const vision::Encoded& out) {
-  std::vector<std::vector<std::string>> rows{{"rank", "busy s", "in collectives s", "sent"}};
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "busy s", "in collectives s", "sent", "peak of its process"}};
   for (size_t r = 0; r < out.ranks.size(); ++r)
     rows.push_back({std::to_string(r), number(out.ranks[r].busy, 2),
-                    number(out.ranks[r].waiting, 2), bytes_text(out.ranks[r].bytes_sent)});
+                    number(out.ranks[r].waiting, 2), bytes_text(out.ranks[r].bytes_sent),
+                    bytes_text(out.ranks[r].peak_bytes)});
   return table(rows);
 }
 

@@ -11,8 +11,8 @@
 #include <iostream>
 
 #include "aten.h"
+#include "group/memory.h"
 #include "vae/kl_model.h"
-#include "vae/memory.h"
 
 using namespace intarsia;
 
@@ -65,9 +65,8 @@ int main(int argc, char** argv) try {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
     std::printf("| %ldx%ld | %s | %d | %ld | %s | %ld | %ld | %ld | %s | %.1f |\n", 8 * w, 8 * h,
                 argv[3], group.size(), options.memory >> 20, vae::name_of(out.plan.mode).c_str(),
-                long(out.plan.workloads.size()), out.plan.peak_bytes >> 20,
-                vae::peak_memory() >> 20, vae::peak_memory() <= options.memory ? "yes" : "NO",
-                spent.count());
+                long(out.plan.workloads.size()), out.plan.peak_bytes >> 20, peak_memory() >> 20,
+                peak_memory() <= options.memory ? "yes" : "NO", spent.count());
   });
   return 0;
 } catch (const std::exception& e) {

@@ -106,6 +106,7 @@ struct EncodeReport {
   double busy = 0;     ///< seconds in the tower on this rank, collectives included
   double waiting = 0;  ///< of it in collectives
   int64_t bytes_sent = 0;
+  int64_t peak_bytes = 0;  ///< peak resident memory so far of the process the rank lives in
 };
 
 struct Encoded {

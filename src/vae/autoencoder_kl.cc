@@ -4,7 +4,7 @@
 #include "check.h"
 #include "vae/blend.h"
 #include "vae/kl_load.h"
-#include "vae/memory.h"
+#include "group/memory.h"
 
 namespace intarsia::vae {
 namespace {

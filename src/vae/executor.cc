@@ -9,7 +9,7 @@
 
 #include "aten.h"
 #include "check.h"
-#include "vae/memory.h"
+#include "group/memory.h"
 #include "vae/workers.h"
 
 namespace intarsia {
@@ -254,7 +254,7 @@ Executed execute(const at::Tensor& z, const Operator& op, Group& group,
            .busy = workers.busy(),
            .waiting = std::max(0.0, since(start) - workers.seconds_to_last()),
            .bytes_sent = group.stats().bytes_sent - sent_before,
-           .peak_bytes = vae::peak_memory()};
+           .peak_bytes = peak_memory()};
   }
   done.ranks = exchange_reports(run, own, error);
   if (options.broadcast)

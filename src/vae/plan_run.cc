@@ -6,7 +6,7 @@
 
 #include "aten.h"
 #include "check.h"
-#include "vae/memory.h"
+#include "group/memory.h"
 
 namespace intarsia::vae {
 namespace {

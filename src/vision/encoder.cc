@@ -5,6 +5,7 @@
 
 #include "aten.h"
 #include "check.h"
+#include "group/memory.h"
 #include "vision/units.h"
 
 namespace intarsia::vision {
@@ -230,12 +231,12 @@ std::vector<EncodeReport> reports(const Group& world, double busy, const GroupSt
     waiting += g->stats().seconds_waiting;
     sent += double(g->stats().bytes_sent);
   }
-  const at::Tensor all =
-      world.all_gather(at::tensor({busy, waiting, sent}, at::kDouble).unsqueeze(0));
+  const at::Tensor all = world.all_gather(
+      at::tensor({busy, waiting, sent, double(peak_memory())}, at::kDouble).unsqueeze(0));
   std::vector<EncodeReport> ranks;
   for (int r = 0; r < world.size(); ++r)
-    ranks.push_back(
-        {all[r][0].item<double>(), all[r][1].item<double>(), int64_t(all[r][2].item<double>())});
+    ranks.push_back({all[r][0].item<double>(), all[r][1].item<double>(),
+                     int64_t(all[r][2].item<double>()), int64_t(all[r][3].item<double>())});
   return ranks;
 }
 

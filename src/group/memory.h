@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-namespace intarsia::vae {
+namespace intarsia {
 
 /// Bytes this process may still take: what the machine (or its cgroup) has free.
 int64_t free_memory();
@@ -9,4 +9,4 @@ int64_t free_memory();
 int64_t resident_memory();
 int64_t peak_memory();
 
-}  // namespace intarsia::vae
+}  // namespace intarsia

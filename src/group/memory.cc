@@ -1,11 +1,11 @@
-#include "vae/memory.h"
+#include "group/memory.h"
 
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
 
-namespace intarsia::vae {
+namespace intarsia {
 namespace {
 
 /// The number after `key` in a file of "Key:  123 kB" lines, in bytes; 0 if absent.
@@ -41,4 +41,4 @@ int64_t free_memory() {
 int64_t resident_memory() { return kilobytes("/proc/self/status", "VmRSS"); }
 int64_t peak_memory() { return kilobytes("/proc/self/status", "VmHWM"); }
 
-}  // namespace intarsia::vae
+}  // namespace intarsia
