@@ -77,7 +77,8 @@ std::string bytes_text(int64_t bytes) {
 }
 
 void on_ranks(const Common& common, const std::function<void(Group&)>& body) {
-  check(common.timeout > 0, "--timeout ", common.timeout, " s; use more than 0");
+  check(common.timeout >= 0.001 && common.timeout <= 1e9, "--timeout ", common.timeout,
+        " s; use 0.001 to 1e9");
   launch::Options options;
   options.timeout = std::chrono::milliseconds(int64_t(common.timeout * 1000));
   options.checked = !common.no_check;

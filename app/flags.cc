@@ -28,7 +28,9 @@ void add_vae(CLI::App& verb, VaeFlags& f, const std::string& prefix) {
       ->capture_default_str();
   if (!prefix.empty()) return;
   verb.add_option("--memory", f.memory,
-                  "peak memory of the process, as 2GiB; left out: what is free");
+                  "peak memory of the process, as 2GiB; left out: what is free")
+      ->check(CLI::Validator([](std::string& text) { return text.empty() ? "it is empty" : ""; },
+                             "SIZE"));
   verb.add_option("--parts", f.parts, "ranks that get tiles; 0: all")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str();

@@ -3,7 +3,6 @@
 #include <intarsia/tensor_file.h>
 
 #include <algorithm>
-#include <set>
 
 #include "aten.h"
 #include "check.h"
@@ -25,55 +24,6 @@ vae::RunOptions run_options(const Common& common, const VaeFlags& flags) {
   return options;
 }
 
-namespace {
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& w : words) text += (text.empty() ? "" : ", ") + w;
-  return text;
-}
-
-std::string lower_extension(const fs::path& path) {
-  std::string e = path.extension().string();
-  std::transform(e.begin(), e.end(), e.begin(), [](unsigned char c) { return std::tolower(c); });
-  return e;
-}
-
-}  // namespace
-
-Outputs outputs_for(const std::string& out, const std::vector<std::string>& inputs,
-                    const std::vector<std::string>& extensions) {
-  Outputs outputs{.path = out};
-  outputs.folder = inputs.size() > 1 || out.ends_with("/") || fs::is_directory(outputs.path);
-  if (!outputs.folder) {
-    const std::string e = lower_extension(outputs.path);
-    check(std::find(extensions.begin(), extensions.end(), e) != extensions.end(), "-o ", out,
-          ": the extension must be one of ", joined(extensions), " (or give a folder)");
-    const fs::path parent = outputs.path.parent_path();
-    check(parent.empty() || fs::is_directory(parent), "-o ", out, ": the folder ", parent.string(),
-          " does not exist");
-    return outputs;
-  }
-  check(!fs::exists(outputs.path) || fs::is_directory(outputs.path), "-o ", out,
-        " is a file; several inputs need a folder");
-  std::set<std::string> names;
-  for (const auto& i : inputs)
-    check(names.insert(fs::path(i).stem().string()).second, "two inputs are called ",
-          fs::path(i).stem().string(), "; their outputs would overwrite each other");
-  return outputs;
-}
-
-fs::path output_for(const Outputs& outputs, const std::string& input, const std::string& extension,
-                    int64_t index, int64_t count) {
-  const std::string suffix = count > 1 ? "_" + std::to_string(index) : "";
-  if (!outputs.folder) {
-    fs::path path = outputs.path;
-    return path.replace_filename(path.stem().string() + suffix + path.extension().string());
-  }
-  fs::create_directories(outputs.path);
-  return outputs.path / (fs::path(input).stem().string() + suffix + extension);
-}
-
 at::Tensor load_latents(const Common& common, const std::string& file, const std::string& tensor,
                         const std::string& space, const vae::KlConfig& config,
                         std::optional<int64_t> height, std::optional<int64_t> width) {
@@ -89,6 +39,8 @@ at::Tensor load_latents(const Common& common, const std::string& file, const std
   if (loaded.tensor.dim() == 3 && kind != vae::LatentSpace::kPacked &&
       loaded.tensor.size(0) == config.latent_channels)
     loaded.tensor = loaded.tensor.unsqueeze(0);  // one picture without its batch axis
+  if ((height || width) && kind != vae::LatentSpace::kPacked)
+    say(common, "--height and --width are for packed latents; they are not used");
   const at::Tensor z = vae::to_model_space(loaded.tensor, kind, config, height, width);
   const double std = z.numel() > 1 ? z.std().item<double>() : 0;
   if (space == "model" && !loaded.comfy_latent && std < 1.5 * std::abs(config.scaling_factor) * 6 &&

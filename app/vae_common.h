@@ -5,21 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/outputs.h"
 #include "app/verbs.h"
 
 namespace intarsia::app {
-
-/// Where results go: one file, or a folder for several inputs.
-struct Outputs {
-  std::filesystem::path path;
-  bool folder = false;
-};
-/// A folder if `out` is one, ends in "/", or there are several inputs (made if it is not there).
-/// Refuses an extension that is not in `extensions`, and two inputs of one name.
-Outputs outputs_for(const std::string& out, const std::vector<std::string>& inputs,
-                    const std::vector<std::string>& extensions);
-std::filesystem::path output_for(const Outputs& outputs, const std::string& input,
-                                 const std::string& extension, int64_t index, int64_t count);
 
 /// Latents of a file in model space.
 at::Tensor load_latents(const Common& common, const std::string& file, const std::string& tensor,

@@ -106,10 +106,20 @@ std::optional<Pair> two_settings(const CompareArgs& args, const vae::Autoencoder
 
 json figure(double value) { return std::isfinite(value) ? json(value) : json("infinite"); }
 
+/// The peak of a tensor's signal: NaN and infinity are none.
+double largest_finite(const at::Tensor& x) {
+  check(x.numel() > 0, "both are empty: ", x.sizes(), "; there is nothing to compare");
+  const at::Tensor values =
+      at::nan_to_num((x.is_complex() ? at::view_as_real(x) : x).to(at::kDouble), 0, 0, 0);
+  const double peak = values.abs().max().item<double>();
+  return peak > 0 ? peak : 1;
+}
+
 json judge(const CompareArgs& args, const Pair& pair) {
   const bool pixels = pair.a.picture;
-  const double peak =
-      pixels ? 255 : std::max(1e-300, pair.a.values.to(at::kDouble).abs().max().item<double>());
+  check(pair.a.values.numel() > 0 || pair.b.values.numel() > 0,
+        "both are empty: ", pair.a.values.sizes(), "; there is nothing to compare");
+  const double peak = pixels ? 255 : largest_finite(pair.a.values);
   const Difference d = compare(pair.a.values, pair.b.values, peak);
   json j{{"a", pair.a.name},
          {"b", pair.b.name},
@@ -191,7 +201,7 @@ int report(const CompareArgs& args, const Pair& pair) {
 
 int vae_compare(const CompareArgs& args) {
   check(args.tolerance >= 0, "--tolerance ", args.tolerance, "; use 0 (equal) or more");
-  if (!args.out.empty()) outputs_for(args.out, {"difference"}, {".png", ".jpg", ".jpeg"});
+  if (!args.out.empty()) check_picture_output(args.out, {args.first_input, args.second_input});
   if (!args.settings) return launcher_rank() == 0 ? report(args, two_files(args)) : 0;
   const vae::LoadOptions load{.part = vae::Part::kDecoder,
                               .dtype = dtype_of(args.common.dtype),

@@ -27,8 +27,9 @@ json write_outputs(const DecodeArgs& args, const Outputs& outputs, const std::st
                    const vae::Decoded& decoded, double seconds) {
   const int64_t count = is_tensor(outputs.path) ? 1 : decoded.sample.size(0);
   json files = json::array();
+  make_folder(outputs);
   for (int64_t i = 0; i < count; ++i) {
-    const auto path = output_for(outputs, input, ".png", i, count);
+    const auto path = output_for(outputs, input, i, count);
     write_sample(args, path, decoded.sample, i);
     files.push_back(path.string());
     if (!args.common.json)
@@ -53,7 +54,8 @@ json write_outputs(const DecodeArgs& args, const Outputs& outputs, const std::st
 
 int vae_decode(const DecodeArgs& args) {
   const Outputs outputs =
-      outputs_for(args.out, args.latents, {".png", ".jpg", ".jpeg", ".safetensors", ".npy"});
+      outputs_for(args.out, args.latents, {".png", ".jpg", ".jpeg", ".safetensors", ".npy"}, ".png",
+                  args.model);
   vae::RunOptions options = run_options(args.common, args.vae);
   const vae::LoadOptions load{.part = vae::Part::kDecoder,
                               .dtype = dtype_of(args.common.dtype),

@@ -20,7 +20,8 @@ void write_latents(const EncodeArgs& args, const std::filesystem::path& path, co
 }  // namespace
 
 int vae_encode(const EncodeArgs& args) {
-  const Outputs outputs = outputs_for(args.out, args.pictures, {".safetensors", ".npy"});
+  const Outputs outputs =
+      outputs_for(args.out, args.pictures, {".safetensors", ".npy"}, ".safetensors", args.model);
   const vae::LatentSpace space = vae::latent_space_of(args.space);
   const vae::RunOptions options = run_options(args.common, args.vae);
   const vae::LoadOptions load{.part = vae::Part::kEncoder,
@@ -45,7 +46,8 @@ int vae_encode(const EncodeArgs& args) {
       const vae::Posterior p = vae::posterior(encoded.moments.cpu());
       const at::Tensor z = args.sample ? vae::sample(p, *args.sample) : p.mean;
       const at::Tensor latents = vae::from_model_space(z, space, model.config());
-      const auto path = output_for(outputs, file, ".safetensors", 0, 1);
+      make_folder(outputs);
+      const auto path = output_for(outputs, file, 0, 1);
       write_latents(args, path, latents, std::filesystem::path(file).filename());
       json j = plan_json(encoded.plan);
       j.update({{"input", file},

@@ -32,10 +32,11 @@ Size size_of(const std::string& text) {
 
 vae::RunInput input_of(const PlanArgs& args, const vae::KlConfig& config, const Size& size) {
   const int64_t f = config.ratio();
+  const auto up = [&](int64_t v) { return (v + f - 1) / f * f; };
+  const auto down = [&](int64_t v) { return std::max(v / f * f, f); };
   check(size.width % f == 0 && size.height % f == 0, "--size ", args.size, ": the model works in ",
-        f, "x", f, " pixels; the nearest that work are ", size.width / f * f, "x",
-        size.height / f * f, " and ", (size.width + f - 1) / f * f, "x",
-        (size.height + f - 1) / f * f);
+        f, "x", f, " pixels; the nearest that work are ", down(size.width), "x", down(size.height),
+        " and ", up(size.width), "x", up(size.height));
   const int64_t unit = args.encode ? 1 : f;
   const int ranks = std::max(1, args.common.ranks);
   return {.direction = args.encode ? Direction::kEncode : Direction::kDecode,
@@ -180,7 +181,7 @@ json full_json(const vae::RunPlan& plan, const Size& size, int64_t unit) {
 
 int vae_plan(const PlanArgs& args) {
   const Size size = size_of(args.size);
-  if (!args.out.empty()) outputs_for(args.out, {args.model}, {".png", ".jpg", ".jpeg"});
+  if (!args.out.empty()) check_picture_output(args.out, {});
   std::vector<std::string> notes;
   const vae::KlConfig config = vae::find_kl_config(args.model, &notes);
   const vae::RunPlan plan =

@@ -33,7 +33,8 @@ std::string decibels(const json& psnr) {
 
 int vae_roundtrip(const RoundtripArgs& args) {
   const EncodeArgs& e = args.encode;
-  const Outputs outputs = outputs_for(e.out, e.pictures, {".png", ".jpg", ".jpeg"});
+  const Outputs outputs =
+      outputs_for(e.out, e.pictures, {".png", ".jpg", ".jpeg"}, ".png", e.model);
   const vae::RunOptions options = run_options(e.common, e.vae);
   const vae::LoadOptions load{.dtype = dtype_of(e.common.dtype),
                               .device = device_of(e.common.device)};
@@ -57,7 +58,8 @@ int vae_roundtrip(const RoundtripArgs& args) {
       if (!first) continue;
       say_all(voice, decoded.notes);
       const at::Tensor before = vae::to_pixels(x), after = vae::to_pixels(decoded.sample.cpu());
-      const auto out = output_for(outputs, file, ".png", 0, 1);
+      make_folder(outputs);
+      const auto out = output_for(outputs, file, 0, 1);
       json j = judge(file, out, before, after);
       write_picture(out,
                     draw::beside({before, after}, {"before", "after: " + decibels(j["psnr"])}));

@@ -112,6 +112,10 @@ CaseResult result_of(const Context& ctx, const json& c) {
   }
   try {
     run_case(ctx, c, result);
+  } catch (const json::exception& e) {
+    result.status = Status::kFailed;
+    result.error = std::numeric_limits<double>::infinity();
+    result.word = std::string("cases.json: ") + e.what();
   } catch (const std::invalid_argument& e) {
     const bool quirk = c.value("quirk", false);
     result.status = quirk ? Status::kRefused : Status::kFailed;

@@ -133,6 +133,10 @@ CaseResult result_of(Context& ctx, const json& c) {
     Judge judge;
     run->second(ctx, c, judge);
     judge.finish(result);
+  } catch (const json::exception& e) {
+    result.status = Status::kFailed;
+    result.error = std::numeric_limits<double>::infinity();
+    result.word = std::string("cases.json: ") + e.what();
   } catch (const std::invalid_argument& e) {
     result.status = Status::kFailed;
     result.error = std::numeric_limits<double>::infinity();

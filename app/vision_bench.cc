@@ -4,7 +4,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "app/vae_common.h"
 #include "app/vision_common.h"
 #include "aten.h"
 #include "check.h"

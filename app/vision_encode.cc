@@ -4,7 +4,7 @@
 #include <iostream>
 #include <set>
 
-#include "app/vae_common.h"
+#include "app/outputs.h"
 #include "app/vision_common.h"
 #include "aten.h"
 #include "check.h"
@@ -33,9 +33,10 @@ std::vector<std::string> write(const Outputs& outputs, const std::vector<Input>&
                                const std::vector<Embedding>& all) {
   std::vector<std::string> files(inputs.size());
   Named together;
+  make_folder(outputs);
   for (size_t i = 0; i < all.size(); ++i) {
     if (!all[i].error.empty()) continue;
-    const auto path = output_for(outputs, inputs[i].file, ".safetensors", 0, 1);
+    const auto path = output_for(outputs, inputs[i].file, 0, 1);
     files[i] = path.string();
     if (!outputs.folder && path.extension() == ".npy") {
       write_npy(path, all[i].main.cpu());
@@ -144,6 +145,18 @@ std::vector<Embedding> by_input(const std::vector<Input>& inputs, const Items& i
   return all;
 }
 
+/// A .safetensors takes any number of items; a folder, one file each.
+Outputs embedding_outputs(const VisionEncodeArgs& args) {
+  const bool one_file = std::filesystem::path(args.out).extension() == ".safetensors";
+  if (!one_file)
+    return outputs_for(args.out, args.files, {".safetensors", ".npy"}, ".safetensors", args.model);
+  Outputs outputs =
+      outputs_for(args.out, {args.files[0]}, {".safetensors"}, ".safetensors", args.model);
+  outputs.precious.insert(outputs.precious.end(), args.files.begin(), args.files.end());
+  output_for(outputs, args.files[0], 0, 1);  // refused if it is one of the inputs
+  return outputs;
+}
+
 int report(const VisionEncodeArgs& args, const Outputs& outputs, const std::vector<Input>& inputs,
            const Items& items, const vision::Encoder& encoder, const vision::Encoded& out,
            double seconds) {
@@ -189,9 +202,7 @@ int report(const VisionEncodeArgs& args, const Outputs& outputs, const std::vect
 }  // namespace
 
 int vision_encode(const VisionEncodeArgs& args) {
-  const bool one_file = std::filesystem::path(args.out).extension() == ".safetensors";
-  const Outputs outputs = one_file ? outputs_for(args.out, {args.files[0]}, {".safetensors"})
-                                   : outputs_for(args.out, args.files, {".safetensors", ".npy"});
+  const Outputs outputs = embedding_outputs(args);
   const Processors processors = processors_of(args.flags, args.model);
   const vision::LoadOptions load = load_options(args.common, args.flags);
   const vision::EncodeOptions options = encode_options(args.flags);

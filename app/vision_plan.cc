@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "app/vae_common.h"
+#include "app/outputs.h"
 #include "app/vision_common.h"
 #include "aten.h"
 #include "check.h"
@@ -148,7 +148,7 @@ void draw_plan(const std::string& path, const Plan& p) {
 }  // namespace
 
 int vision_plan(const VisionPlanArgs& args) {
-  if (!args.out.empty()) outputs_for(args.out, {args.model}, {".png", ".jpg", ".jpeg"});
+  if (!args.out.empty()) check_picture_output(args.out, args.files);
   const Processors processors = processors_of(args.flags, args.model);
   Plan p;
   p.config = vision::read_vision_config(args.model);

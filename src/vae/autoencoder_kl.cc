@@ -2,9 +2,9 @@
 
 #include "aten.h"
 #include "check.h"
+#include "group/memory.h"
 #include "vae/blend.h"
 #include "vae/kl_load.h"
-#include "group/memory.h"
 
 namespace intarsia::vae {
 namespace {

@@ -1,5 +1,6 @@
 #include <intarsia/vae.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -54,6 +55,20 @@ void check_blocks(const Reader& r, const char* key, const std::string& type) {
     check(b == type, r.path.string(), ": ", key, " has ", b, "; supported: ", type);
 }
 
+/// diffusers builds the resnets with act_fn, and always applies SiLU at the end.
+void check_activation(const Reader& r) {
+  std::string name = "silu";
+  r.read("act_fn", name);
+  check(name == "silu" || name == "swish", r.path.string(), ": act_fn is \"", name,
+        "\"; supported: silu");
+}
+
+void check_levels(const Reader& r, const char* key, size_t levels) {
+  if (!r.has(key)) return;
+  check(r.object.at(key).size() == levels, r.path.string(), ": ", key, " has ",
+        r.object.at(key).size(), " blocks, block_out_channels ", levels);
+}
+
 void read_sample_size(const Reader& r, KlConfig& config) {
   if (!r.has("sample_size")) return;
   const json& size = r.object.at("sample_size");
@@ -80,7 +95,10 @@ void check_values(const Reader& r, const KlConfig& c) {
     check(w % c.norm_num_groups == 0, r.path.string(), ": ", w, " channels do not divide into ",
           c.norm_num_groups, " groups (norm_num_groups)");
   }
-  check(c.scaling_factor != 0, r.path.string(), ": scaling_factor is 0");
+  check(c.scaling_factor != 0 && std::isfinite(c.scaling_factor), r.path.string(),
+        ": scaling_factor is ", c.scaling_factor, "; it must be another number than 0");
+  for (const double std : c.latents_std)
+    check(std > 0, r.path.string(), ": latents_std has ", std, "; it must be above 0");
   for (const auto* v : {&c.latents_mean, &c.latents_std})
     check(v->empty() || int64_t(v->size()) == c.latent_channels, r.path.string(), ": ", v->size(),
           " latents_mean/latents_std values for ", c.latent_channels, " latent channels");
@@ -97,6 +115,7 @@ KlConfig read_kl_config(const std::filesystem::path& config_json) {
   check_class(r);
   check_blocks(r, "down_block_types", "DownEncoderBlock2D");
   check_blocks(r, "up_block_types", "UpDecoderBlock2D");
+  check_activation(r);
   KlConfig c;
   // diffusers' defaults where a key is absent.
   c.block_out_channels = {64};
@@ -117,6 +136,8 @@ KlConfig read_kl_config(const std::filesystem::path& config_json) {
   r.read("latents_std", c.latents_std);
   read_sample_size(r, c);
   check_values(r, c);
+  check_levels(r, "down_block_types", c.block_out_channels.size());
+  check_levels(r, "up_block_types", c.block_out_channels.size());
   return c;
 }
 

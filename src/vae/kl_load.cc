@@ -39,7 +39,13 @@ class Source : public WeightSource {
                                  at::IntArrayRef(shape)));
       return at::zeros(shape);
     }
-    return convert(name, checkpoint_.read(name).view(shape));
+    const at::Tensor stored_weight = checkpoint_.read(name);
+    if (!stored_weight.is_floating_point()) {
+      faults_.push_back(c10::str(name, " is stored as ", c10::toString(stored_weight.scalar_type()),
+                                 ", not as floating point"));
+      return at::zeros(shape);
+    }
+    return convert(name, stored_weight.view(shape));
   }
 
   /// Throws if anything was wrong, or weights of this part are left over.
@@ -117,9 +123,10 @@ KlConfig config_from_shapes(const Checkpoint& checkpoint, std::vector<std::strin
     c.shift_factor = 0.1159;
     c.sample_size = 1024;
   }
-  notes.push_back(c10::str("no config.json: the model was read off its tensors; scaling ",
+  notes.push_back(c10::str("no config.json: the model was read off its tensors; norms of ",
+                           c.norm_num_groups, " groups and, for scaled latents, scaling ",
                            c.scaling_factor, c.shift_factor ? ", shift 0.1159 (FLUX)" : " (SD)",
-                           " assumed for scaled latents"));
+                           " are assumed"));
   return c;
 }
 
@@ -147,8 +154,12 @@ AutoencoderKL AutoencoderKL::load(const std::filesystem::path& path, const LoadO
   const Checkpoint stored = Checkpoint::open(path);
   const Checkpoint checkpoint = stored.renamed(kl_rename(stored.names(), true));
   std::vector<std::string> notes;
-  const KlConfig config = stored.config_path().empty() ? config_from_shapes(checkpoint, notes)
-                                                       : read_kl_config(stored.config_path());
+  const bool guessed = stored.config_path().empty();
+  const KlConfig config =
+      guessed ? config_from_shapes(checkpoint, notes) : read_kl_config(stored.config_path());
+  check(!guessed || config.norm_num_groups == 32, path.string(),
+        " has no config.json, and its widths do not divide into the usual 32 groups of norms; the "
+        "number of groups is in no tensor: put a config.json with norm_num_groups beside it");
   AutoencoderKL model = load(checkpoint, config, options);
   auto weights = std::make_shared<Weights>(*model.weights_);
   weights->notes.insert(weights->notes.begin(), notes.begin(), notes.end());

@@ -71,6 +71,10 @@ at::Tensor to_model_space(const at::Tensor& latents, LatentSpace space, const Kl
         ", not floating point");
   at::Tensor z = latents.to(at::kFloat);
   if (space == LatentSpace::kPacked) {
+    check(!height || (*height > 0 && *height < 1 << 24), "a height of ", height.value_or(0),
+          " pixels; use 1 or more");
+    check(!width || (*width > 0 && *width < 1 << 24), "a width of ", width.value_or(0),
+          " pixels; use 1 or more");
     check(height && width, "packed latents do not say their size: give height and width in pixels");
     z = unpack(z.contiguous(), config, *height, *width);
   }

@@ -2,6 +2,7 @@
 #include <intarsia/vae.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "aten.h"
@@ -118,6 +119,24 @@ RunPlan plan_whole(const Case& c, std::string why) {
   return p;
 }
 
+/// More tiles than this are a mistake in a size; counted before a grid is made.
+constexpr int64_t kMostTiles = 1'000'000;
+
+void check_count(const Case& c, const TileRule& rule) {
+  const auto along = [&](int64_t extent) { return (extent + rule.stride - 1) / rule.stride; };
+  const int64_t rows = along(c.in.height), cols = along(c.in.width);
+  check(rows <= kMostTiles && cols <= kMostTiles && rows * cols <= kMostTiles, rows, "x", cols,
+        " tiles are more than ", kMostTiles, "; use larger tiles or a smaller picture");
+}
+
+/// What no mode does without: input, output and the process itself.
+int64_t least_bytes(const Case& c) {
+  RunPlan p;
+  p.out_height = c.scale().floor(c.in.height);
+  p.out_width = c.scale().floor(c.in.width);
+  return fixed_bytes(c, p) + kFirstRunBytes + (8 << 20);
+}
+
 void check_thin_tiles(const Case& c, const TileRule& rule) {
   const int64_t f = c.config.ratio();
   for (const auto& [extent, axis] : {std::pair{c.in.height, "height"}, {c.in.width, "width"}})
@@ -129,6 +148,7 @@ void check_thin_tiles(const Case& c, const TileRule& rule) {
 
 RunPlan plan_tiles(const Case& c, const TileSettings& settings, std::string why) {
   const TileRule rule = tile_rule(c.config, c.in.direction, settings);
+  check_count(c, rule);
   RunPlan p;
   p.mode = Mode::kTile;
   p.why = std::move(why);
@@ -151,8 +171,12 @@ bool larger_than_tile(const Case& c, const TileRule& rule) {
   return c.in.height > rule.tile || c.in.width > rule.tile;
 }
 
-/// The model's tile, or the largest smaller one that fits the memory.
-std::optional<RunPlan> tiles_that_fit(const Case& c, const std::string& why) {
+/// The model's tile, or the largest smaller one that fits the memory. least: what the most frugal
+/// one takes.
+std::optional<RunPlan> tiles_that_fit(const Case& c, const std::string& why, int64_t& least) {
+  least = least_bytes(c);
+  if (least > c.budget) return std::nullopt;
+  int64_t seen = std::numeric_limits<int64_t>::max();
   const int64_t f = c.config.ratio();
   TileSettings settings = c.options.tiles;
   const int64_t usual = c.scale().num > 1 || c.decoding()
@@ -162,6 +186,7 @@ std::optional<RunPlan> tiles_that_fit(const Case& c, const std::string& why) {
     settings.tile = tile;
     try {
       RunPlan p = plan_tiles(c, settings, why);
+      least = seen = std::min(seen, p.peak_bytes);
       if (p.peak_bytes > c.budget) continue;
       p.why +=
           c10::str("; tiles of ", tile, " pixels", tile < usual ? ", the largest that fit" : "");
@@ -183,8 +208,10 @@ RunPlan plan_tile_mode(const Case& c) {
     return plan_whole(c, "not larger than one tile, so there is nothing to tile");
   RunPlan p = plan_tiles(c, c.options.tiles, "tiles were asked for");
   if (p.peak_bytes <= c.budget) return p;
-  auto smaller = tiles_that_fit(c, "tiles were asked for");
-  if (!smaller) refuse_memory(c, p, "no tile is small enough: give more memory");
+  int64_t least = 0;
+  auto smaller = tiles_that_fit(c, "tiles were asked for", least);
+  if (!smaller)
+    refuse_memory(c, p, "no tile is small enough: give about " + gib(least) + " or more");
   if (c.options.tiles.tile)
     refuse_memory(c, p, "leave --tile out, or use a smaller one; " + smaller->why);
   return *smaller;
@@ -201,8 +228,11 @@ RunPlan plan_auto(const Case& c) {
                    " ranks, with all threads; --mode tile shares the work among all"));
     return whole;
   }
-  auto tiles = tiles_that_fit(c, need + " is over the budget of " + gib(c.budget));
-  if (!tiles) refuse_memory(c, whole, "no tile is small enough either: give more memory");
+  int64_t least = 0;
+  auto tiles = tiles_that_fit(c, need + " is over the budget of " + gib(c.budget), least);
+  if (!tiles)
+    refuse_memory(c, whole,
+                  "no tile is small enough either: give about " + gib(least) + " or more");
   return *tiles;
 }
 

@@ -83,6 +83,9 @@ class Loader {
       return at::zeros(shape);
     }
     at::Tensor x = shard.parts == 1 ? checkpoint_.read(full) : checkpoint_.read(full, shard, rank_);
+    if (!x.is_floating_point())
+      faults_.push_back(c10::str(full, " is stored as ", c10::toString(x.scalar_type()),
+                                 ", not as floating point"));
     if (!at::isfinite(x).all().item<bool>())
       faults_.push_back(full + " holds NaN or infinite values");
     if (shard.parts == 1) x = x.reshape(shape);

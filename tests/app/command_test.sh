@@ -61,7 +61,7 @@ run_refuses() {
   decode "less than one latent unit" --mode tile --tile 4
   decode "mode cannot be" --mode tiles
   decode "mode patch is for pictures no larger" --mode patch
-  decode "give more memory" --memory 50MiB
+  decode "no tile is small enough" --memory 50MiB
   decode "not a size in bytes" --memory lots
   decode "is not known" --dtype int4
   decode "is not known" --device tpu
@@ -77,6 +77,11 @@ run_refuses() {
   expect 2 "text file" "$intarsia" vae encode "$model" "$model/README.md" -o out.safetensors
   expect 2 "nearest that work" "$intarsia" vae plan "$model" --size 601x400
   expect 2 "cases.json" "$intarsia" verify "$model"
+  expect 2 "GiB or more" "$intarsia" vae plan "$model" --size 100000x100000
+  expect 2 "tiles are more than" "$intarsia" vae plan "$model" --size 1000000x1000000 --mode tile --memory 9999TiB
+  sed 's/"silu"/"gelu"/' "$model/config.json" >config.json
+  expect 2 "act_fn" "$intarsia" vae plan config.json --size 512x512
+  rm config.json
   expect 2 "" "$intarsia" vae decode
   expect 2 "" "$intarsia" nonsense
   expect_only ""
@@ -99,6 +104,20 @@ run_broken() {  # a model and a latent cut at places all over their length; NaN;
   printf '\211PNG\r\n\032\n\0\0\0\rIHDR\0\0\352\140\0\0\352\140\10\2\0\0\0\206\276\103\273' >bomb.png
   expect 2 "bomb.png" "$intarsia" vae encode . bomb.png -o out.safetensors
   [ ! -e out.png ] && [ ! -e out.safetensors ] || { echo "FAILED: a result of a broken file"; failed=1; }
+}
+
+run_overwrites() {  # what is read is never replaced
+  cp -r "$model" tm && chmod -R u+w tm && cp "$latent" l.safetensors && mkdir ph && cp "$model"/photos/{chelsea,coffee}.png ph
+  local before
+  before=$(cat tm/*.safetensors l.safetensors ph/*.png | md5sum)
+  expect 2 "would replace" "$intarsia" vae decode tm l.safetensors -o l.safetensors
+  expect 2 "would replace" "$intarsia" vae encode tm ph/coffee.png -o tm/diffusion_pytorch_model.safetensors
+  expect 2 "would replace" "$intarsia" vae roundtrip tm ph/chelsea.png ph/coffee.png -o ph
+  expect 2 "would replace" "$intarsia" vae roundtrip tm ph/coffee.png -o ./ph/../ph/coffee.png
+  expect 2 "would replace" "$intarsia" vae compare ph/coffee.png ph/coffee.png -o ph/coffee.png
+  expect 2 "cannot write" "$intarsia" vae decode tm l.safetensors -o /proc/x.png
+  expect 2 "no such file" "$intarsia" vae decode tm l.safetensors nothing.npy -o f
+  [ "$before" = "$(cat tm/*.safetensors l.safetensors ph/*.png | md5sum)" ] || { echo "FAILED: an input changed"; failed=1; }
 }
 
 run_compares() {

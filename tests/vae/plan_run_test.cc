@@ -41,7 +41,7 @@ TEST(PlanRun, EveryPlanIsPredictedToKeepItsBudget) {
               plan_run(sd(), decode_of(size, size, ranks), {.memory = budget, .threads = 4});
           EXPECT_LE(p.peak_bytes, budget);
         } catch (const std::invalid_argument& e) {
-          EXPECT_THAT(e.what(), testing::HasSubstr("give more memory"));
+          EXPECT_THAT(e.what(), testing::HasSubstr("no tile is small enough"));
         }
       }
 }
@@ -62,7 +62,7 @@ TEST(PlanRun, AnExplicitTileThatDoesNotFitIsRefusedWithOneThatDoes) {
                  "the largest that fit");
   EXPECT_REFUSED(plan_run(sd(), decode_of(512, 512), {.mode = Mode::kNone, .memory = 2 * kGiB}),
                  "use --mode auto");
-  EXPECT_REFUSED(plan_run(sd(), decode_of(512, 512), {.memory = kGiB / 4}), "give more memory");
+  EXPECT_REFUSED(plan_run(sd(), decode_of(512, 512), {.memory = kGiB / 4}), "no tile is small enough");
 }
 
 TEST(PlanRun, APictureNoLargerThanATileIsNotTiled) {
