@@ -82,7 +82,8 @@ class Loader {
                                  at::IntArrayRef(shape)));
       return at::zeros(shape);
     }
-    at::Tensor x = shard.parts == 1 ? checkpoint_.read(full) : checkpoint_.read(full, shard, rank_);
+    // Whole weights of the right dtype stay in the file's pages, which ranks of a host share.
+    at::Tensor x = shard.parts == 1 ? checkpoint_.view(full) : checkpoint_.read(full, shard, rank_);
     if (!x.is_floating_point())
       faults_.push_back(c10::str(full, " is stored as ", c10::toString(x.scalar_type()),
                                  ", not as floating point"));

@@ -62,7 +62,8 @@ TEST(PlanRun, AnExplicitTileThatDoesNotFitIsRefusedWithOneThatDoes) {
                  "the largest that fit");
   EXPECT_REFUSED(plan_run(sd(), decode_of(512, 512), {.mode = Mode::kNone, .memory = 2 * kGiB}),
                  "use --mode auto");
-  EXPECT_REFUSED(plan_run(sd(), decode_of(512, 512), {.memory = kGiB / 4}), "no tile is small enough");
+  EXPECT_REFUSED(plan_run(sd(), decode_of(512, 512), {.memory = kGiB / 4}),
+                 "no tile is small enough");
 }
 
 TEST(PlanRun, APictureNoLargerThanATileIsNotTiled) {
