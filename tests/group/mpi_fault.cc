@@ -28,7 +28,10 @@ bool misbehave(Group& group, const std::string& how) {
   if (how == "killed") ::raise(SIGKILL);
   if (how == "sleeps") rest();
   if (how == "differs") group.all_reduce(at::ones({3}));
-  if (how == "silent") group.recv(0, 4);
+  if (how == "silent") {  // late into a wait of its own, so that the peers' timeouts end first
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    group.recv(0, 4);
+  }
   if (how == "terminated") ::raise(SIGTERM);
   return how == "leaves";
 }
