@@ -3,6 +3,7 @@
 #include <intarsia/tensor_file.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "aten.h"
 #include "check.h"
@@ -69,6 +70,8 @@ at::Tensor load_pixels(const Common& common, const std::string& file, const std:
   if (fit == "crop") return x.narrow(2, 0, whole(h)).narrow(3, 0, whole(w)).contiguous();
   return at::replication_pad2d(x, {0, whole(w) - w, 0, whole(h) - h});
 }
+
+json figure(double value) { return std::isfinite(value) ? json(value) : json("infinite"); }
 
 int64_t peak_of(const std::vector<RankReport>& ranks) {
   int64_t peak = 0;

@@ -28,6 +28,8 @@ nlohmann::json plan_json(const vae::RunPlan& plan);
 nlohmann::json ranks_json(const std::vector<RankReport>& ranks);
 /// The table of --timings.
 std::string timings(const std::vector<RankReport>& ranks);
+/// A number, or the word where JSON has none.
+nlohmann::json figure(double value);
 int64_t peak_of(const std::vector<RankReport>& ranks);
 
 }  // namespace intarsia::app

@@ -104,8 +104,6 @@ std::optional<Pair> two_settings(const CompareArgs& args, const vae::Autoencoder
   return first ? std::optional(std::move(pair)) : std::nullopt;
 }
 
-json figure(double value) { return std::isfinite(value) ? json(value) : json("infinite"); }
-
 /// The peak of a tensor's signal: NaN and infinity are none.
 double largest_finite(const at::Tensor& x) {
   check(x.numel() > 0, "both are empty: ", x.sizes(), "; there is nothing to compare");
@@ -149,7 +147,7 @@ json judge(const CompareArgs& args, const Pair& pair) {
 }
 
 /// |a − b| as colours, tile borders marked, and for small figures both pictures beside it.
-void draw_difference(const CompareArgs& args, const Pair& pair, const json& facts) {
+void draw_difference(const CompareArgs& args, const Pair& pair) {
   check(pair.a.picture, "-o draws a heat map of two pictures; these are tensors");
   const at::Tensor d =
       (pair.a.values.to(at::kFloat) - pair.b.values.to(at::kFloat)).abs().amax({2});
@@ -160,7 +158,6 @@ void draw_difference(const CompareArgs& args, const Pair& pair, const json& fact
     for (const int64_t x : pair.borders.cols) canvas.fill({x, 0, x + 1, h}, {255, 255, 255}, 0.35);
   }
   write_picture(args.out, canvas.pixels());
-  (void)facts;
 }
 
 std::string text_of(const json& v, int decimals) {
@@ -189,7 +186,7 @@ void print_text(const json& j) {
 
 int report(const CompareArgs& args, const Pair& pair) {
   const json facts = judge(args, pair);
-  if (!args.out.empty()) draw_difference(args, pair, facts);
+  if (!args.out.empty()) draw_difference(args, pair);
   if (args.common.json)
     std::cout << facts.dump(1) << std::endl;
   else

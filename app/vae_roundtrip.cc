@@ -13,9 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-/// A figure, or the word JSON has no number for.
-json figure(double value) { return std::isfinite(value) ? json(value) : json("infinite"); }
-
 json judge(const std::string& file, const std::filesystem::path& out, const at::Tensor& before,
            const at::Tensor& after) {
   const Difference d = compare(after, before, 255);

@@ -24,7 +24,6 @@ struct Context {
   const CaseFolder& folder;
   const vision::Encoder& encoder;
   std::map<std::string, std::map<std::string, at::Tensor>> pixels;  ///< by file
-  bool first;
 };
 
 const std::map<std::string, at::Tensor>& pixels_of(Context& ctx, const json& c) {
@@ -107,8 +106,7 @@ void run_intermediates(Context& ctx, const json& c, Judge& judge) {
 void run_windows(Context& ctx, const json& c, Judge& judge) {
   const auto& config = ctx.encoder.config();
   const Grid grid = grid_of(named(pixels_of(ctx, c), c.at("grid_thw")));
-  const auto w =
-      vision::windows_of(grid, config.merge, config.window / config.merge / config.patch_size);
+  const auto w = vision::windows_of(grid, config.merge, config.window_cells());
   judge.compare("index", at::tensor(w.order, at::kLong),
                 ctx.folder.tensor(c.at("expect").at("index")), 0);
   std::vector<int64_t> ends{0};
@@ -153,7 +151,7 @@ std::vector<CaseResult> verify_vision(const CaseFolder& folder, const VerifyArgs
                                              {.tp = args.tp,
                                               .dtype = dtype_of(args.common.dtype),
                                               .device = device_of(args.common.device)});
-  Context ctx{folder, encoder, {}, world.rank() == 0};
+  Context ctx{folder, encoder, {}};
   std::vector<CaseResult> results;
   try {
     for (const json& c : folder.cases.at("cases"))

@@ -165,10 +165,8 @@ int vision_plan(const VisionPlanArgs& args) {
   }
   check(!p.inputs.empty(), "none of the ", failed, " files can be encoded");
   std::vector<vision::Grid> grids;
-  for (const Input& input : p.inputs) {
-    grids.push_back(input.grid);
-    p.items.push_back({input.grid.t, input.grid.h * input.grid.w});
-  }
+  for (const Input& input : p.inputs) grids.push_back(input.grid);
+  p.items = vision::pack_items(grids);
   p.plan = vision::plan_encode(p.config, grids, p.split.dp, encode_options(args.flags));
   const auto element = int64_t(c10::elementSize(dtype_of(args.common.dtype)));
   if (!args.out.empty()) draw_plan(args.out, p);

@@ -41,6 +41,7 @@ struct VisionConfig {
   int64_t head_dim() const { return hidden / heads; }
   int64_t features() const { return in_channels * temporal_patch_size * patch_size * patch_size; }
   int64_t cell() const { return merge * merge; }  ///< patches of an output row
+  int64_t window_cells() const { return window / merge / patch_size; }  ///< output rows a side
   int64_t levels() const { return 1 + int64_t(deepstack.size()); }
   int64_t fat_width() const { return out_hidden * levels(); }
 };
@@ -99,6 +100,8 @@ struct EncodePlan {
   int64_t bucket = 0;          ///< with blocks
   Packing packing;             ///< with blocks, dealt out
 };
+/// The grids as packing sees them.
+std::vector<PackItem> pack_items(std::span<const Grid> grids);
 EncodePlan plan_encode(const VisionConfig& config, std::span<const Grid> grids, int64_t dp,
                        const EncodeOptions& options);
 

@@ -6,10 +6,12 @@
 
 #include "aten.h"
 #include "check.h"
+#include "io/json.h"
 
 namespace intarsia::vae {
 namespace {
 
+using io::JsonReader;
 using nlohmann::json;
 
 json parse(const std::filesystem::path& path) {
@@ -23,67 +25,47 @@ json parse(const std::filesystem::path& path) {
   return {};
 }
 
-/// A config object with messages that name file and key.
-struct Reader {
-  const std::filesystem::path& path;
-  const json& object;
-
-  bool has(const char* key) const { return object.contains(key) && !object.at(key).is_null(); }
-
-  template <typename T>
-  void read(const char* key, T& value) const {
-    if (!has(key)) return;
-    try {
-      value = object.at(key).get<T>();
-    } catch (const json::exception&) {
-      check(false, path.string(), ": ", key, " is ", object.at(key).dump(), ", of a wrong type");
-    }
-  }
-};
-
-void check_class(const Reader& r) {
+void check_class(const JsonReader& r) {
   std::string name = "AutoencoderKL";
   r.read("_class_name", name);
-  check(name == "AutoencoderKL", r.path.string(), " describes an ", name,
-        "; supported: AutoencoderKL");
+  check(name == "AutoencoderKL", r.file, " describes an ", name, "; supported: AutoencoderKL");
 }
 
-void check_blocks(const Reader& r, const char* key, const std::string& type) {
+void check_blocks(const JsonReader& r, const char* key, const std::string& type) {
   std::vector<std::string> blocks;
   r.read(key, blocks);
   for (const std::string& b : blocks)
-    check(b == type, r.path.string(), ": ", key, " has ", b, "; supported: ", type);
+    check(b == type, r.file, ": ", key, " has ", b, "; supported: ", type);
 }
 
 /// diffusers builds the resnets with act_fn, and always applies SiLU at the end.
-void check_activation(const Reader& r) {
+void check_activation(const JsonReader& r) {
   std::string name = "silu";
   r.read("act_fn", name);
-  check(name == "silu" || name == "swish", r.path.string(), ": act_fn is \"", name,
-        "\"; supported: silu");
+  check(name == "silu" || name == "swish", r.file, ": act_fn is \"", name, "\"; supported: silu");
 }
 
-void check_levels(const Reader& r, const char* key, size_t levels) {
+void check_levels(const JsonReader& r, const char* key, size_t levels) {
   if (!r.has(key)) return;
-  check(r.object.at(key).size() == levels, r.path.string(), ": ", key, " has ",
-        r.object.at(key).size(), " blocks, block_out_channels ", levels);
+  check(r.object.at(key).size() == levels, r.file, ": ", key, " has ", r.object.at(key).size(),
+        " blocks, block_out_channels ", levels);
 }
 
-void read_sample_size(const Reader& r, KlConfig& config) {
+void read_sample_size(const JsonReader& r, KlConfig& config) {
   if (!r.has("sample_size")) return;
   const json& size = r.object.at("sample_size");
   const json& one = size.is_array() && !size.empty() ? size.front() : size;
-  check(one.is_number_integer() && one.get<int64_t>() > 0, r.path.string(), ": sample_size is ",
-        size.dump(), "; it is a whole number of pixels");
+  check(one.is_number_integer() && one.get<int64_t>() > 0, r.file, ": sample_size is ", size.dump(),
+        "; it is a whole number of pixels");
   config.sample_size = one.get<int64_t>();
 }
 
-void check_values(const Reader& r, const KlConfig& c) {
+void check_values(const JsonReader& r, const KlConfig& c) {
   const auto positive = [&](const char* key, int64_t value) {
-    check(value > 0 && value <= 1 << 20, r.path.string(), ": ", key, " is ", value,
+    check(value > 0 && value <= 1 << 20, r.file, ": ", key, " is ", value,
           "; it must be 1 or more (and below a million)");
   };
-  check(!c.block_out_channels.empty() && c.block_out_channels.size() <= 16, r.path.string(),
+  check(!c.block_out_channels.empty() && c.block_out_channels.size() <= 16, r.file,
         ": block_out_channels has ", c.block_out_channels.size(), " levels; 1 to 16 work");
   positive("in_channels", c.in_channels);
   positive("out_channels", c.out_channels);
@@ -92,17 +74,17 @@ void check_values(const Reader& r, const KlConfig& c) {
   positive("norm_num_groups", c.norm_num_groups);
   for (const int64_t w : c.block_out_channels) {
     positive("block_out_channels", w);
-    check(w % c.norm_num_groups == 0, r.path.string(), ": ", w, " channels do not divide into ",
+    check(w % c.norm_num_groups == 0, r.file, ": ", w, " channels do not divide into ",
           c.norm_num_groups, " groups (norm_num_groups)");
   }
-  check(c.scaling_factor != 0 && std::isfinite(c.scaling_factor), r.path.string(),
-        ": scaling_factor is ", c.scaling_factor, "; it must be another number than 0");
+  check(c.scaling_factor != 0 && std::isfinite(c.scaling_factor), r.file, ": scaling_factor is ",
+        c.scaling_factor, "; it must be another number than 0");
   for (const double std : c.latents_std)
-    check(std > 0, r.path.string(), ": latents_std has ", std, "; it must be above 0");
+    check(std > 0, r.file, ": latents_std has ", std, "; it must be above 0");
   for (const auto* v : {&c.latents_mean, &c.latents_std})
-    check(v->empty() || int64_t(v->size()) == c.latent_channels, r.path.string(), ": ", v->size(),
+    check(v->empty() || int64_t(v->size()) == c.latent_channels, r.file, ": ", v->size(),
           " latents_mean/latents_std values for ", c.latent_channels, " latent channels");
-  check(c.latents_mean.empty() == c.latents_std.empty(), r.path.string(),
+  check(c.latents_mean.empty() == c.latents_std.empty(), r.file,
         ": latents_mean and latents_std come together or not at all");
 }
 
@@ -111,7 +93,7 @@ void check_values(const Reader& r, const KlConfig& c) {
 KlConfig read_kl_config(const std::filesystem::path& config_json) {
   const json object = parse(config_json);
   check(object.is_object(), config_json.string(), " is not a JSON object");
-  const Reader r{config_json, object};
+  const JsonReader r{config_json.string(), object};
   check_class(r);
   check_blocks(r, "down_block_types", "DownEncoderBlock2D");
   check_blocks(r, "up_block_types", "UpDecoderBlock2D");

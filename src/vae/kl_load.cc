@@ -5,6 +5,7 @@
 
 #include "aten.h"
 #include "check.h"
+#include "io/faults.h"
 #include "vae/kl_names.h"
 
 namespace intarsia::vae {
@@ -53,12 +54,7 @@ class Source : public WeightSource {
     for (const std::string& name : checkpoint_.names())
       if (belongs_to(name, part) && !taken_.contains(name))
         faults_.push_back("surplus " + name + ", which the config does not know");
-    if (faults_.empty()) return;
-    std::string text = c10::str(checkpoint_.path().string(), " does not fit its config: ");
-    const size_t shown = std::min<size_t>(faults_.size(), 12);
-    for (size_t i = 0; i < shown; ++i) text += (i ? "; " : "") + faults_[i];
-    if (shown < faults_.size()) text += c10::str("; and ", faults_.size() - shown, " more");
-    throw std::invalid_argument(text);
+    io::check_faults(checkpoint_.path().string(), faults_);
   }
 
   int64_t bytes() const { return bytes_; }

@@ -11,12 +11,6 @@ namespace {
 /// Splitting an item over ranks pays from this many patches a rank on.
 constexpr int64_t kLeastSplit = 256;
 
-std::vector<PackItem> pack_items(std::span<const Grid> grids) {
-  std::vector<PackItem> items;
-  for (const Grid& g : grids) items.push_back({g.t, g.h * g.w});
-  return items;
-}
-
 /// Items so large that one rank would run them longer than all others have work.
 std::vector<int64_t> to_split(const std::vector<PackItem>& items, const std::vector<double>& costs,
                               int64_t dp, EncodeOptions::Split split) {
@@ -79,6 +73,12 @@ EncodePlan plan_blocks(const VisionConfig& config, const std::vector<PackItem>& 
 }
 
 }  // namespace
+
+std::vector<PackItem> pack_items(std::span<const Grid> grids) {
+  std::vector<PackItem> items;
+  for (const Grid& g : grids) items.push_back({g.t, g.h * g.w});
+  return items;
+}
 
 EncodePlan plan_encode(const VisionConfig& config, std::span<const Grid> grids, int64_t dp,
                        const EncodeOptions& options) {

@@ -189,8 +189,7 @@ std::vector<at::Tensor> rows_of_items(const at::Tensor& all, const EncodePlan& p
 
 std::vector<at::Tensor> rows_of_blocks(const at::Tensor& all, const EncodePlan& plan,
                                        std::span<const Grid> grids, const VisionConfig& config) {
-  std::vector<PackItem> items;
-  for (const Grid& g : grids) items.push_back({g.t, g.h * g.w});
+  const auto items = pack_items(grids);
   const Unpack unpack = unpack_rows(plan.packing, items, config.cell());
   std::vector<at::Tensor> rows;
   int64_t at = 0;
@@ -210,8 +209,7 @@ Embedding embedding_of(const Grid& grid, const at::Tensor& rows, const VisionCon
   if (!error.empty()) return e;
   at::Tensor ordered = rows;
   if (config.window > 0) {
-    const auto windows =
-        windows_of(grid, config.merge, config.window / config.merge / config.patch_size);
+    const auto windows = windows_of(grid, config.merge, config.window_cells());
     at::Tensor back = at::empty({int64_t(windows.order.size())}, at::kLong);
     back.index_put_({at::tensor(windows.order, at::kLong)},
                     at::arange(int64_t(windows.order.size()), at::kLong));

@@ -17,12 +17,6 @@ at::Tensor patch_order(const Windows& windows, int64_t cell) {
   return (cells + at::arange(cell, at::kLong)).flatten();
 }
 
-std::vector<int64_t> inverse(const std::vector<int64_t>& order) {
-  std::vector<int64_t> back(order.size());
-  for (size_t i = 0; i < order.size(); ++i) back[order[i]] = int64_t(i);
-  return back;
-}
-
 std::vector<Range> frame_segments(const Grid& grid) {
   std::vector<Range> frames;
   for (int64_t t = 0; t < grid.t; ++t)
@@ -123,12 +117,11 @@ ItemTokens tokens_of(const Tower& tower, const Grid& grid) {
   t.total = grid.patches();
   t.mine = {0, t.total};
   if (c.window > 0) {
-    const Windows windows = windows_of(grid, c.merge, c.window / c.merge / c.patch_size);
+    const Windows windows = windows_of(grid, c.merge, c.window_cells());
     item.order = patch_order(windows, c.cell());
     t.cos = t.cos.index_select(0, item.order);
     t.sin = t.sin.index_select(0, item.order);
     t.windows = window_segments(windows);
-    t.restore = inverse(windows.order);
   }
   t.cos = t.cos.to(tower.device);
   t.sin = t.sin.to(tower.device);

@@ -38,8 +38,9 @@ struct Tower {
   std::vector<Block> blocks;
   Merger merger;
   std::vector<Merger> deepstack;
-  int64_t heads = 0;  ///< of this rank
-  int64_t bytes = 0;  ///< of this rank's weights
+  Activation activation = Activation::kGeluTanh;  ///< of the MLPs
+  int64_t heads = 0;                              ///< of this rank
+  int64_t bytes = 0;                              ///< of this rank's weights
   at::ScalarType dtype = at::ScalarType::Float;
   at::Device device = at::Device(at::DeviceType::CPU);
 };
@@ -51,13 +52,12 @@ Tower load_tower(const Checkpoint& checkpoint, const VisionConfig& config, const
 
 /// Tokens that run together. Rows of one item are in the order of `order` (windows) or as given.
 struct Tokens {
-  at::Tensor cos, sin;           ///< float32 [n, head_dim]
-  at::Tensor positions;          ///< [n, hidden] in the tower's dtype; undefined without a table
-  std::vector<Range> frames;     ///< segments of attention, over all tokens
-  std::vector<Range> windows;    ///< the same in blocks that see windows only; empty without
-  std::vector<int64_t> restore;  ///< output row i comes from row restore[i]; empty: as it is
-  int64_t total = 0;             ///< tokens, of which this rank may run a part
-  Range mine;                    ///< that part, in whole output rows
+  at::Tensor cos, sin;         ///< float32 [n, head_dim]
+  at::Tensor positions;        ///< [n, hidden] in the tower's dtype; undefined without a table
+  std::vector<Range> frames;   ///< segments of attention, over all tokens
+  std::vector<Range> windows;  ///< the same in blocks that see windows only; empty without
+  int64_t total = 0;           ///< tokens, of which this rank may run a part
+  Range mine;                  ///< that part, in whole output rows
 };
 
 /// pixels: [mine.size(), features], in the order of the tokens. seq: the ranks that share the

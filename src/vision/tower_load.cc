@@ -2,6 +2,7 @@
 
 #include "aten.h"
 #include "check.h"
+#include "io/faults.h"
 #include "vision/tower.h"
 
 namespace intarsia::vision {
@@ -99,12 +100,8 @@ class Loader {
     for (const std::string& name : checkpoint_.names())
       if (!prefix_.empty() && name.starts_with(prefix_) && !taken_.contains(name))
         faults_.push_back("surplus " + name + ", which the config does not know");
-    if (faults_.empty()) return bytes_;
-    std::string text = checkpoint_.path().string() + " does not fit its config: ";
-    const size_t shown = std::min<size_t>(faults_.size(), 12);
-    for (size_t i = 0; i < shown; ++i) text += (i ? "; " : "") + faults_[i];
-    if (shown < faults_.size()) text += c10::str("; and ", faults_.size() - shown, " more");
-    throw std::invalid_argument(text);
+    io::check_faults(checkpoint_.path().string(), faults_);
+    return bytes_;
   }
 
  private:
@@ -156,6 +153,7 @@ Tower load_tower(const Checkpoint& checkpoint, const VisionConfig& config, const
   Tower t;
   t.config = config;
   t.family = family_of(config.model_type);
+  t.activation = activation_of(config.hidden_act);
   t.heads = config.heads / split.tp;
   t.dtype = dtype;
   t.device = device;

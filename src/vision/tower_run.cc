@@ -45,7 +45,7 @@ at::Tensor attend(const Run& run, const Block& block, const at::Tensor& x, bool 
 }
 
 at::Tensor feed_forward(const Run& run, const Mlp& mlp, const at::Tensor& x) {
-  const Activation act = activation_of(run.tower.config.hidden_act);
+  const Activation act = run.tower.activation;
   at::Tensor inner = nn::linear(x, mlp.up);
   inner = mlp.gate.weight.defined() ? activate(nn::linear(x, mlp.gate), act).mul_(inner)
                                     : activate(inner, act);

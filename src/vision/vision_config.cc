@@ -10,74 +10,56 @@
 namespace intarsia::vision {
 namespace {
 
+using io::JsonReader;
 using nlohmann::json;
 
-/// vision_config with messages that name file and key.
-struct Reader {
-  std::string file;
-  json object;
+int64_t positive(const JsonReader& r, const char* key, int64_t otherwise = 0) {
+  int64_t value = otherwise;
+  r.read(key, value);
+  check(value > 0, r.file, ": vision_config.", key, " is ", value, "; it must be there, above 0");
+  return value;
+}
 
-  bool has(const char* key) const { return object.contains(key) && !object.at(key).is_null(); }
-
-  template <typename T>
-  void read(const char* key, T& value) const {
-    if (!has(key)) return;
-    try {
-      value = object.at(key).get<T>();
-    } catch (const json::exception&) {
-      check(false, file, ": vision_config.", key, " is ", object.at(key).dump(),
-            ", of a wrong type");
-    }
-  }
-
-  int64_t positive(const char* key, int64_t otherwise = 0) const {
-    int64_t value = otherwise;
-    read(key, value);
-    check(value > 0, file, ": vision_config.", key, " is ", value, "; it must be there, above 0");
-    return value;
-  }
-};
-
-Reader open(const std::filesystem::path& path) {
+JsonReader open(const std::filesystem::path& path) {
   const auto file = std::filesystem::is_directory(path) ? path / "config.json" : path;
   const io::MappedFile mapped(file);
   const json whole = io::parse_json(mapped.bytes(), file.string());
   check(whole.is_object() && whole.contains("vision_config") && whole["vision_config"].is_object(),
         file.string(), " has no vision_config: it describes no model with a vision encoder");
-  Reader r{file.string(), whole["vision_config"]};
+  JsonReader r{file.string(), whole["vision_config"], "vision_config."};
   if (!r.object.contains("model_type") && whole.contains("model_type"))
     r.object["model_type"] = whole["model_type"];
   return r;
 }
 
-std::string type_of(const Reader& r) {
+std::string type_of(const JsonReader& r) {
   std::string type;
   r.read("model_type", type);
   const std::string tail = "_vision";
   return type.ends_with(tail) ? type.substr(0, type.size() - tail.size()) : type;
 }
 
-void read_widths(const Reader& r, VisionConfig& c) {
+void read_widths(const JsonReader& r, VisionConfig& c) {
   if (r.has("embed_dim")) {  // Qwen2-VL: hidden_size is the output's width
-    c.hidden = r.positive("embed_dim");
-    c.out_hidden = r.positive("hidden_size");
+    c.hidden = positive(r, "embed_dim");
+    c.out_hidden = positive(r, "hidden_size");
     double ratio = 4;
     r.read("mlp_ratio", ratio);
     c.intermediate = int64_t(double(c.hidden) * ratio);
     return;
   }
-  c.hidden = r.positive("hidden_size");
-  c.out_hidden = r.positive("out_hidden_size");
-  c.intermediate = r.positive("intermediate_size");
+  c.hidden = positive(r, "hidden_size");
+  c.out_hidden = positive(r, "out_hidden_size");
+  c.intermediate = positive(r, "intermediate_size");
 }
 
-void check_blocks(const Reader& r, const char* key, const std::vector<int64_t>& blocks,
+void check_blocks(const JsonReader& r, const char* key, const std::vector<int64_t>& blocks,
                   int64_t depth) {
   for (const int64_t b : blocks)
     check(b >= 0 && b < depth, r.file, ": vision_config.", key, " names block ", b, " of ", depth);
 }
 
-void check_config(const Reader& r, const VisionConfig& c) {
+void check_config(const JsonReader& r, const VisionConfig& c) {
   check(c.hidden % c.heads == 0 && c.head_dim() % 4 == 0, r.file, ": a hidden_size of ", c.hidden,
         " does not give ", c.heads, " heads of a width that divides by 4");
   check_blocks(r, "deepstack_visual_indexes", c.deepstack, c.depth);
@@ -92,21 +74,21 @@ void check_config(const Reader& r, const VisionConfig& c) {
 }  // namespace
 
 VisionConfig read_vision_config(const std::filesystem::path& path) {
-  const Reader r = open(path);
+  const JsonReader r = open(path);
   VisionConfig c;
   c.model_type = type_of(r);
   const Family& family = family_of(c.model_type);
-  c.depth = r.positive("depth");
+  c.depth = positive(r, "depth");
   read_widths(r, c);
-  c.heads = r.positive("num_heads");
+  c.heads = positive(r, "num_heads");
   r.read("in_channels", c.in_channels);
   if (r.has("in_chans")) r.read("in_chans", c.in_channels);
-  c.patch_size = r.positive("patch_size", 14);
-  c.temporal_patch_size = r.positive("temporal_patch_size", 2);
-  c.merge = r.positive("spatial_merge_size", 2);
+  c.patch_size = positive(r, "patch_size", 14);
+  c.temporal_patch_size = positive(r, "temporal_patch_size", 2);
+  c.merge = positive(r, "spatial_merge_size", 2);
   r.read("num_position_embeddings", c.position_rows);
   r.read("deepstack_visual_indexes", c.deepstack);
-  if (family.rms_norm) c.window = r.positive("window_size", 112);
+  if (family.rms_norm) c.window = positive(r, "window_size", 112);
   r.read("fullatt_block_indexes", c.full_attention);
   r.read("hidden_act", c.hidden_act);
   activation_of(c.hidden_act);
